@@ -1,0 +1,1 @@
+"""The pipeline from bytes to facts; no screens, usable from a notebook."""

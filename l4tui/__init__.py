@@ -1,0 +1,1 @@
+"""l4tui: explore the logs of distributed training jobs by rank."""

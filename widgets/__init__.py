@@ -1,0 +1,1 @@
+"""Textual widgets; they know snapshots and messages, no files, no processes."""
