@@ -1,0 +1,27 @@
+"""Subcommands: a table of names; each module is imported only when its command runs.
+
+A module `l4tui.commands.NAME` offers
+
+    def add_arguments(parser: argparse.ArgumentParser) -> None   # shared groups are in l4tui.options
+    def run(args: argparse.Namespace, config: Config) -> int     # an exit code (l4tui.exits.Exit)
+
+and imports nothing heavy at its top: `l4tui NAME --help` and shell completion load it. Unreadable input raises
+UsageError; data goes to stdout, words to stderr.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A row of the table: the name typed and what it does in one line."""
+
+    name: str
+    words: str
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("config", "print the default config file, or what is in force"),
+    Command("completion", "print the completion script of a shell"),
+)

@@ -1,0 +1,20 @@
+"""Open the screen: check the input and the terminal, then hand over to the app."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from l4tui.config import Config
+from l4tui.exits import UsageError
+from l4tui.inputs import check_paths
+
+
+def open_screen(paths: Sequence[str], config: Config) -> int:
+    """Check what was given, load the app and run it."""
+    checked = check_paths(paths)
+    if not os.isatty(1):
+        raise UsageError("standard output is no terminal: use l4tui export or l4tui report, or run l4tui in a terminal")
+    from l4tui.app import run_app  # loads Textual: 400 ms CPU
+
+    return int(run_app(checked, config))
