@@ -1,0 +1,205 @@
+"""Which entries a person looks at: a scope (ranks and filters) over a snapshot becomes an array of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from l4tui.engine.model import NO_TIME, UNKNOWN
+from l4tui.engine.rankset import RankSet
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from l4tui.engine.snapshot import Snapshot
+
+Ids = NDArray[np.int64]
+Bits = NDArray[np.bool_]
+Matcher = Callable[["Snapshot", str, int, Event], Iterator[NDArray[np.integer]]]  # entries ≥ start that match a regex
+
+CHUNK = 1 << 18  # rows looked at between two checks of `stop`
+
+
+class Rows(Protocol):
+    """What a lens shows, top to bottom: rows known by a key that stays theirs."""
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+
+    def keys(self, start: int, stop: int) -> Ids:
+        """Give the keys of rows start..stop, clipped to what exists."""
+
+    def position(self, key: int) -> int:
+        """Find the row of a key, or the nearest one before it; 0 if there is none."""
+
+
+class EntryRows:
+    """Rows that are entries: an array of entry ids, or None for the first `length` entries in order."""
+
+    def __init__(self, entries: Ids | None, length: int, ascending: bool = True) -> None:
+        self.entries = entries
+        self.length = length if entries is None else len(entries)
+        self.ascending = ascending
+
+    def keys(self, start: int, stop: int) -> Ids:
+        """Give the entries of rows start..stop."""
+        start, stop = max(start, 0), min(stop, self.length)
+        if self.entries is None:
+            return np.arange(start, max(start, stop), dtype=np.int64)
+        return self.entries[start:stop].astype(np.int64)
+
+    def position(self, key: int) -> int:
+        """Find the row of an entry, or of the nearest earlier one."""
+        if self.length == 0:
+            return 0
+        if self.entries is None:
+            return min(max(key, 0), self.length - 1)
+        if self.ascending:
+            return max(int(np.searchsorted(self.entries, key, side="right")) - 1, 0)
+        found = np.flatnonzero(self.entries == key)
+        if len(found):
+            return int(found[0])
+        return int(np.argmin(np.abs(self.entries - key)))
+
+
+class Filter(NamedTuple):
+    """One condition on entries; `keep` shows only what meets it, else it is hidden."""
+
+    kind: str  # text event site level since until
+    value: str
+    keep: bool
+    label: str = ""
+
+    @property
+    def words(self) -> str:
+        """What stands on the filter's chip."""
+        sign = "" if self.keep else "!"
+        shown = self.label or self.value
+        return f"{sign}/{shown}/" if self.kind == "text" else f"{sign}{self.kind} {shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a person has asked to see."""
+
+    lens: str = "lines"
+    ranks: str = ""  # grammar of rankset.py; empty: all
+    filters: tuple[Filter, ...] = ()
+    filtering: bool = True  # False: the filters stand by
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether anything is hidden."""
+        return bool(self.ranks) or (self.filtering and bool(self.filters))
+
+    def adding(self, added: Filter) -> Scope:
+        """Give the scope with one more filter, switched on; the same filter again changes nothing."""
+        kept = tuple(f for f in self.filters if (f.kind, f.value) != (added.kind, added.value))
+        return replace(self, filters=(*kept, added), filtering=True)
+
+
+def validate(pattern: str) -> None:
+    """Raise ValueError with words if a pattern is no regex."""
+    try:
+        re.compile(smart_case(pattern))
+    except re.error as error:
+        raise ValueError(f"{error.msg} at {error.pos}" if error.pos is not None else error.msg) from None
+
+
+def smart_case(pattern: str) -> str:
+    """Make a pattern without capitals ignore case, as less and vim do."""
+    return pattern if any(c.isupper() for c in re.sub(r"\\.", "", pattern)) else f"(?i){pattern}"
+
+
+class Viewer:
+    """Turns scopes into rows, remembering what the patterns have matched so far."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+        self._matched: dict[str, tuple[Bits, int]] = {}  # pattern → (bits per entry, entries covered)
+
+    def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> EntryRows:
+        """Select the scope's entries in merged order; raise ValueError for a bad rank set or pattern."""
+        order = snapshot.order()
+        ascending = len(snapshot.sources) <= 1
+        if not scope.narrowed:
+            return EntryRows(None if ascending else order, snapshot.length, ascending)
+        bits = self.bits(snapshot, scope, stop)
+        if ascending:
+            return EntryRows(np.flatnonzero(bits), 0)
+        order = order[: snapshot.length]
+        return EntryRows(order[bits[order]], 0, ascending=False)
+
+    def bits(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Bits:
+        """Say for each entry whether the scope shows it; bool array of the snapshot's length."""
+        bits = np.ones(snapshot.length, np.bool_)
+        if scope.ranks:
+            bits &= RankSet.parse(scope.ranks).select(snapshot.ranks, snapshot.nodes)[snapshot.speaker]
+        if scope.filtering:
+            kept: dict[str, Bits] = {}  # filters of one kind that keep are alternatives
+            for condition in scope.filters:
+                met = self._met(snapshot, condition, stop)
+                if not condition.keep:
+                    bits &= ~met
+                elif condition.kind in kept and condition.kind in ("event", "site"):
+                    kept[condition.kind] |= met
+                else:
+                    key = condition.kind if condition.kind in ("event", "site") else condition.words
+                    kept[key] = met
+            for met in kept.values():
+                bits &= met
+        return bits
+
+    def matched(self, snapshot: Snapshot, pattern: str, stop: Event) -> Bits:
+        """Say for each entry whether its text matches; only entries not seen before are searched."""
+        validate(pattern)
+        bits, covered = self._matched.get(pattern, (np.zeros(0, np.bool_), 0))
+        covered = min(covered, snapshot.length)
+        grown = np.zeros(snapshot.length, np.bool_)
+        grown[:covered] = bits[:covered]
+        if covered < snapshot.length:
+            for hits in self._matcher(snapshot, smart_case(pattern), covered, stop):
+                grown[hits] = True
+                if stop.is_set():
+                    return grown
+            if len(self._matched) > 16:
+                self._matched.clear()
+            self._matched[pattern] = (grown, snapshot.length)
+        return grown
+
+    def _met(self, snapshot: Snapshot, condition: Filter, stop: Event) -> Bits:
+        if condition.kind == "text":
+            return self.matched(snapshot, condition.value, stop)
+        plan = snapshot.plan
+        if condition.kind in ("since", "until"):
+            known = snapshot.time != NO_TIME
+            limit = int(condition.value)
+            return known & (snapshot.time >= limit if condition.kind == "since" else snapshot.time <= limit)
+        if condition.kind == "level":
+            return (snapshot.plans.level >= int(condition.value))[plan]
+        column = snapshot.plans.site if condition.kind == "site" else snapshot.plans.event
+        return (column == int(condition.value))[plan]
+
+
+def find_row(rows: Rows, start: int, step: int, test: Callable[[Ids], Bits], stop: Event) -> int:
+    """Find the next row from `start` (not itself) in direction `step` (±1) whose key passes; −1 if none does."""
+    size = 4096
+    at = start + step
+    while 0 <= at < rows.length and not stop.is_set():
+        if step > 0:
+            hit = np.flatnonzero(test(rows.keys(at, at + size)))
+            if len(hit):
+                return at + int(hit[0])
+            at += size
+        else:
+            low = max(at - size + 1, 0)
+            hit = np.flatnonzero(test(rows.keys(low, at + 1)))
+            if len(hit):
+                return low + int(hit[-1])
+            at = low - 1
+        size = min(size * 4, CHUNK)
+    return UNKNOWN
