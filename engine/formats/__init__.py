@@ -1,0 +1,19 @@
+"""Formats: what stands where in a line, and which prefixes a source uses."""
+
+from l4tui.engine.formats.dialect import Dialect, detect
+from l4tui.engine.formats.midline import cut, midline_suspects
+from l4tui.engine.formats.parser import Parser, Reading
+from l4tui.engine.formats.registry import Format, FormatError, built_in, check
+
+__all__ = [
+    "Dialect",
+    "Format",
+    "FormatError",
+    "Parser",
+    "Reading",
+    "built_in",
+    "check",
+    "cut",
+    "detect",
+    "midline_suspects",
+]

@@ -1,0 +1,199 @@
+"""One line at a time: launcher prefixes from the outside in, then headers and tags, then what the message says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from l4tui.engine.formats.dialect import Dialect
+from l4tui.engine.formats.registry import Format, built_in, in_order
+from l4tui.engine.model import Level, Marker, Parse, Span
+
+HEAD = 4096  # bytes of a line that are read; what follows is data
+MOST_PREFIXES = 6
+MOST_HEADERS = 2
+MOST_TAGS = 4
+PROCESS_FIELDS = frozenset(("task", "rank", "local_rank", "actor"))  # a prefix with one of them names a process
+
+Rules = tuple[tuple[Format, ...], ...]  # 256 of them: by the first byte of the text
+
+
+class Reading(NamedTuple):
+    """One format's part of a line, for `formats --explain`."""
+
+    fmt: Format
+    start: int
+    end: int
+    spans: tuple[Span, ...]
+
+
+class Parser:
+    """Reads lines of one dialect; stateless, so equal lines always read equal."""
+
+    def __init__(self, dialect: Dialect, extra: Sequence[Format] = ()) -> None:
+        self.dialect = dialect
+        learnt = dict(dialect.rest)
+        refused = {name for key, name in dialect.rest if key == "refused"}
+        formats = []
+        for fmt in in_order([*built_in(), *extra]):
+            if fmt.name in refused or (fmt.weak and fmt.layer == "prefix" and fmt.name not in dialect.prefixes):
+                continue
+            formats.append(fmt.narrowed(learnt[fmt.name]) if fmt.name in learnt else fmt)
+        place = {name: k for k, name in enumerate(dialect.prefixes)}
+        # accepted layers first, in the order they were found in, so that a looser entry does not take their place
+        prefixes = sorted((f for f in formats if f.layer == "prefix"), key=lambda f: place.get(f.name, len(place)))
+        self._prefixes = _dispatch(prefixes)
+        self._headers = _dispatch(f for f in formats if f.layer == "header")
+        self._tags = _dispatch(f for f in formats if f.layer == "tag")
+        self._launchers = tuple(f for f in formats if f.layer == "launcher")
+        self._markers = tuple(f for f in formats if f.layer == "marker")
+        self._facts = tuple(f for f in formats if f.layer == "fact")
+
+    def parse(self, line: bytes) -> Parse:
+        """Read a tidy line of any bytes and any length; never fails."""
+        return self._read(line, None)
+
+    def readings(self, line: bytes) -> list[Reading]:
+        """Return which format took which part of a line, outermost first."""
+        out: list[Reading] = []
+        self._read(line, out)
+        return out
+
+    def _read(self, line: bytes, log: list[Reading] | None) -> Parse:
+        head = line if len(line) <= HEAD else line[:HEAD]
+        names: list[str] = []
+        spans: list[Span] = []
+        lane_end, pos = self._strip(head, names, spans, log)
+        pos, level, is_head = self._headed(head, pos, names, spans, log)
+        launcher = self._launched(head, lane_end, names, spans, log)
+        marker = Marker.NONE
+        message = head[pos:] if pos else head
+        found = _search(self._markers, message)
+        if found is not None:
+            fmt, match = found
+            marker = fmt.marker
+            _take(fmt, match, pos, names, spans, log)
+        taught = _search(self._facts, message)
+        if taught is not None:
+            names.append(taught[0].name)
+            if log is not None:
+                log.append(Reading(taught[0], pos + taught[1].start(), pos + taught[1].end(), ()))
+        return Parse(
+            tuple(names), tuple(spans), lane_end, pos, is_head, level, launcher, marker, teaches=taught is not None
+        )
+
+    def _strip(self, head: bytes, names: list[str], spans: list[Span], log: list[Reading] | None) -> tuple[int, int]:
+        """Take prefixes away; return (end of the launchers' prefixes, end of all prefixes)."""
+        pos = lane_end = 0
+        named = False  # an outer prefix names the process: torch's own [rankN]: adds nothing to the lane
+        size = len(head)
+        while pos < size and len(names) < MOST_PREFIXES:
+            for fmt in self._prefixes[head[pos]]:
+                if fmt.name in names:
+                    continue
+                match = fmt.regex.match(head, pos)
+                if match is not None and match.end() > pos:
+                    break
+            else:
+                break
+            _take(fmt, match, 0, names, spans, log)
+            pos = match.end()
+            if not (named and fmt.name.startswith("torch-rank")):
+                lane_end = pos
+            named = named or any(field in PROCESS_FIELDS for field, _ in fmt.fields)
+        return lane_end, pos
+
+    def _headed(
+        self, head: bytes, pos: int, names: list[str], spans: list[Span], log: list[Reading] | None
+    ) -> tuple[int, Level, bool]:
+        """Take logging headers and tags away; return (start of the message, level, whether a header was read)."""
+        level = Level.NONE
+        headers = tags = 0
+        size = len(head)
+        while pos < size:
+            at = pos
+            fmt, match = _match(self._headers, head, at) if headers < MOST_HEADERS else (None, None)
+            if match is None and tags < MOST_TAGS:
+                fmt, match = _match(self._tags, head, at)
+            if match is None and head[pos] == 32 and pos + 1 < size and head[pos + 1] != 32:
+                at = pos + 1  # a blank that the program wrote in front of its own header
+                fmt, match = _match(self._headers, head, at) if headers < MOST_HEADERS else (None, None)
+                if match is None and tags < MOST_TAGS:
+                    fmt, match = _match(self._tags, head, at)
+            if match is None or fmt is None or match.end() <= at:
+                break
+            if fmt.layer == "header":
+                headers += 1
+                found = _level(fmt, match)
+                level = level or found
+            else:
+                tags += 1
+            _take(fmt, match, 0, names, spans, log)
+            pos = match.end()
+        return pos, level, headers > 0
+
+    def _launched(
+        self, head: bytes, lane_end: int, names: list[str], spans: list[Span], log: list[Reading] | None
+    ) -> bool:
+        """Say whether the text behind the prefixes is a launcher's, a scheduler's or the kernel's own."""
+        if lane_end == len(head):
+            return False
+        found = _search(self._launchers, head[lane_end:] if lane_end else head)
+        if found is None:
+            return False
+        names.append(found[0].name)
+        if log is not None:
+            log.append(Reading(found[0], lane_end + found[1].start(), lane_end + found[1].end(), ()))
+        return True
+
+
+def _dispatch(formats: Iterable[Format]) -> Rules:
+    rows: list[list[Format]] = [[] for _ in range(256)]
+    for fmt in formats:
+        for byte in range(256) if fmt.first is None else fmt.first:
+            rows[byte].append(fmt)
+    return tuple(tuple(row) for row in rows)
+
+
+def _match(rules: Rules, head: bytes, pos: int) -> tuple[Format | None, re.Match[bytes] | None]:
+    for fmt in rules[head[pos]]:
+        match = fmt.regex.match(head, pos)
+        if match is not None:
+            return fmt, match
+    return None, None
+
+
+def _search(formats: tuple[Format, ...], message: bytes) -> tuple[Format, re.Match[bytes]] | None:
+    for fmt in formats:
+        if fmt.literal in message:  # most formats fail here, at 40 ns
+            match = fmt.regex.search(message)
+            if match is not None:
+                return fmt, match
+    return None
+
+
+def _level(fmt: Format, match: re.Match[bytes]) -> Level:
+    for field, group in fmt.fields:
+        if field == "level" and match[group] is not None:
+            return fmt.level_of(match[group])
+    return Level.NONE
+
+
+def _take(
+    fmt: Format,
+    match: re.Match[bytes],
+    base: int,
+    names: list[str],
+    spans: list[Span],
+    log: list[Reading] | None,
+) -> None:
+    names.append(fmt.name)
+    new = []
+    for field, group in fmt.fields:
+        start, end = match.span(group)
+        if start >= 0:
+            new.append(Span(field, base + start, base + end))
+    spans += new
+    if log is not None:
+        log.append(Reading(fmt, base + match.start(), base + match.end(), tuple(new)))

@@ -1,0 +1,145 @@
+"""What a regex tells without running it: its possible first bytes and a literal every match holds."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Sequence
+
+ANY = frozenset(range(256))
+_DIGIT = frozenset(b"0123456789")
+_SPACE = frozenset(b" \t\n\r\f\v")
+_WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_CATEGORY = {
+    "CATEGORY_DIGIT": _DIGIT,
+    "CATEGORY_NOT_DIGIT": ANY - _DIGIT,
+    "CATEGORY_SPACE": _SPACE,
+    "CATEGORY_NOT_SPACE": ANY - _SPACE,
+    "CATEGORY_WORD": _WORD,
+    "CATEGORY_NOT_WORD": ANY - _WORD,
+}
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+Node = tuple[object, object]
+
+
+def tree_of(regex: re.Pattern[bytes]) -> Sequence[Node] | None:
+    """Parse a pattern with the standard library's own parser; None when that is not to be had."""
+    try:
+        # private since 3.11, and the only parser of this grammar: every caller works without it, only slower
+        parsed = importlib.import_module("re._parser").parse(regex.pattern, regex.flags & ~re.DEBUG)
+    except (ImportError, AttributeError, re.error, TypeError):
+        return None
+    return list(parsed)
+
+
+def _members(items: Iterable[Node]) -> frozenset[int]:
+    out: set[int] = set()
+    negate = False
+    for op, value in items:
+        name = str(op)
+        if name == "NEGATE":
+            negate = True
+        elif name == "LITERAL" and isinstance(value, int):
+            out.add(value)
+        elif name == "RANGE" and isinstance(value, tuple):
+            out.update(range(value[0], value[1] + 1))
+        else:
+            out |= _CATEGORY.get(str(value), ANY)
+    return ANY - out if negate else frozenset(out)
+
+
+def _first(nodes: Iterable[Node]) -> tuple[frozenset[int], bool]:
+    """Return (first bytes, whether the nodes can match nothing)."""
+    seen: frozenset[int] = frozenset()
+    for op, value in nodes:
+        some, empty = _first_of(str(op), value)
+        seen |= some
+        if not empty:
+            return seen, False
+    return seen, True
+
+
+def _first_of(name: str, value: object) -> tuple[frozenset[int], bool]:
+    if name == "LITERAL" and isinstance(value, int):
+        return frozenset((value,)), False
+    if name == "NOT_LITERAL" and isinstance(value, int):
+        return ANY - {value}, False
+    if name == "IN" and isinstance(value, list):
+        return _members(value), False
+    if name in ("AT", "ASSERT", "ASSERT_NOT"):
+        return frozenset(), True
+    if name in _REPEATS and isinstance(value, tuple):
+        some, empty = _first(value[2])
+        return some, empty or value[0] == 0
+    if name == "SUBPATTERN" and isinstance(value, tuple):
+        return _first(value[3])
+    if name == "ATOMIC_GROUP" and isinstance(value, Iterable):
+        return _first(value)
+    if name == "BRANCH" and isinstance(value, tuple):
+        parts = [_first(branch) for branch in value[1]]
+        return frozenset().union(*(some for some, _ in parts)), any(empty for _, empty in parts)
+    return ANY, False
+
+
+def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
+    """Return the bytes a match can begin with, or None when it can begin with any or be empty."""
+    nodes = tree_of(regex)
+    if nodes is None:
+        return None
+    some, empty = _first(nodes)
+    if regex.flags & re.IGNORECASE:
+        some |= frozenset(b for c in some for b in bytes((c,)).swapcase())
+    return None if empty or len(some) == 256 else some
+
+
+def _runs(nodes: Iterable[Node]) -> Iterable[bytes]:
+    run = bytearray()
+    for op, value in nodes:
+        name = str(op)
+        if name == "LITERAL" and isinstance(value, int):
+            run.append(value)
+            continue
+        if name == "AT":
+            continue
+        yield bytes(run)
+        run.clear()
+        if name == "SUBPATTERN" and isinstance(value, tuple) and not value[1] and not value[2]:
+            yield from _runs(value[3])
+        elif name in _REPEATS and isinstance(value, tuple) and value[0] > 0:
+            yield from _runs(value[2])
+    yield bytes(run)
+
+
+def needed_literal(regex: re.Pattern[bytes]) -> bytes:
+    """Return the longest text that every match holds; empty when there is none."""
+    nodes = tree_of(regex)
+    if nodes is None or regex.flags & re.IGNORECASE:
+        return b""
+    return max(_runs(nodes), key=len, default=b"")
+
+
+def has_nested_repeat(regex: re.Pattern[bytes]) -> bool:
+    """Tell whether an unbounded repeat stands inside another one, the usual cause of endless matching."""
+    nodes = tree_of(regex)
+    return nodes is None or _nested(nodes, False)
+
+
+def _nested(nodes: Iterable[Node], inside: bool) -> bool:
+    for op, value in nodes:
+        name = str(op)
+        if name in _REPEATS and isinstance(value, tuple):
+            wide = int(value[1]) > 16
+            if (wide and inside) or _nested(value[2], inside or wide):
+                return True
+        elif name == "SUBPATTERN" and isinstance(value, tuple):
+            if _nested(value[3], inside):
+                return True
+        elif name == "BRANCH" and isinstance(value, tuple):
+            if any(_nested(branch, inside) for branch in value[1]):
+                return True
+        elif name == "ATOMIC_GROUP" and isinstance(value, Iterable):
+            if _nested(value, inside):
+                return True
+        elif name in ("ASSERT", "ASSERT_NOT") and isinstance(value, tuple) and _nested(value[1], inside):
+            return True
+    return False
