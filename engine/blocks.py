@@ -1,0 +1,144 @@
+"""Blocks of whole lines out of a source, whatever the sizes of reads, lines and growth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Event
+from typing import NamedTuple
+
+from l4tui.engine.sources import Source, SourceError
+
+BLOCK = 2 << 20
+LONGEST = 16 << 20  # a longer line comes in pieces of this size: memory stays bounded
+PIPE_WAIT = 0.1  # seconds between two looks at `stop` while a pipe is silent
+
+
+class Block(NamedTuple):
+    """Bytes at an offset of a source: whole lines, or one piece of a line longer than LONGEST."""
+
+    offset: int
+    data: bytes
+    continues: bool = False  # begins inside a line that the block before left unfinished
+    unfinished: bool = False  # its line goes on in the next block
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.data)
+
+
+def blocks(
+    source: Source,
+    begin: int = 0,
+    end: int | None = None,
+    size: int = BLOCK,
+    stop: Event | None = None,
+    *,
+    final: bool = False,
+    continues: bool = False,
+    longest: int = LONGEST,
+) -> Iterator[Block]:
+    """Yield the lines between two offsets that stand at line starts; without `end`, all there is.
+
+    An incomplete last line is held back (the next call begins at the last block's `end`) until it is complete, unless
+    `final` says that no more will come or the source says so itself. With `final`, a pipe is read to its end.
+    `continues`: the last block that was handed over was `unfinished`. Raises SourceError.
+    """
+    at = begin
+    want = size
+    while stop is None or not stop.is_set():
+        limit = want if end is None else min(want, end - at)
+        if limit <= 0:
+            return
+        data = source.pread(at, limit)
+        if len(data) < limit and _fetch(source, final):
+            continue
+        cut = data.rfind(b"\n") + 1
+        at_end = len(data) < limit or (end is not None and at + len(data) >= end)
+        if cut and continues:
+            cut = data.find(b"\n") + 1  # the rest of the long line goes alone
+        if cut:
+            yield Block(at, data[:cut], continues)
+            continues = False
+            want = size
+        elif len(data) >= longest:
+            cut = len(data)
+            yield Block(at, data, continues, True)
+            continues = True
+        elif at_end:
+            if data and (final or source.is_final) and not _grew(source, at + len(data)):
+                yield Block(at, data, continues)
+            return
+        else:
+            want = min(max(want * 2, 1 << 16), longest)
+        at += cut
+
+
+def _fetch(source: Source, final: bool) -> bool:
+    """Ask a pipe or an inflation for more; True when it is worth reading again."""
+    if source.feed is None:
+        return False
+    if source.more(PIPE_WAIT if final else 0.0):
+        return True
+    return final and not source.is_final
+
+
+def _grew(source: Source, end: int) -> bool:
+    """A pipe's last bytes may have come between the read and its end."""
+    return source.feed is not None and source.size() > end
+
+
+def cuts(source: Source, begin: int, end: int, parts: int) -> list[int]:
+    """Return parts+1 or fewer ascending offsets from `begin` to `end`, each at the start of a line.
+
+    `begin` is a line start. Neighbours are ranges for `blocks`, together the whole.
+    """
+    found = [begin]
+    for part in range(1, parts):
+        at = _next_line(source, begin + (end - begin) * part // parts, end)
+        if found[-1] < at < end:
+            found.append(at)
+    return [*found, end] if end > begin else found
+
+
+def _next_line(source: Source, at: int, end: int) -> int:
+    """Return the first line start at or after `at`, `end` when there is none."""
+    at = max(at - 1, 0)
+    while at < end:
+        data = source.pread(at, min(1 << 16, end - at))
+        if not data:
+            return end
+        newline = data.find(b"\n")
+        if newline >= 0:
+            return at + newline + 1
+        at += len(data)
+    return end
+
+
+def tail_start(source: Source, lines: int, most: int = 1 << 20) -> int:
+    """Return the start of the last `lines` lines, looking back at most `most` bytes: the first page of any log."""
+    end = source.size()
+    low = max(0, end - most)
+    data = source.pread(low, end - low)
+    at = len(data) - 1 if data.endswith(b"\n") else len(data)
+    for _ in range(lines):
+        at = data.rfind(b"\n", 0, max(at, 0))
+        if at < 0:
+            return low if low == 0 else low + data.find(b"\n") + 1
+    return low + at + 1
+
+
+def read_lines(source: Source, most: int = 1 << 18) -> list[bytes]:
+    """Return the whole lines within the first `most` bytes (the last one too where the source ends): for detection.
+
+    A source that cannot be read has none.
+    """
+    try:
+        data = source.pread(0, most)
+        while len(data) < most and source.more():
+            data = source.pread(0, most)
+    except SourceError:
+        return []
+    lines = data.split(b"\n")
+    if lines[-1] == b"" or len(data) == most:
+        lines.pop()
+    return lines

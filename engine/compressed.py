@@ -1,0 +1,148 @@
+"""Compressed logs: recognised by their first bytes, inflated once, as far as somebody reads.
+
+A page of gzip, xz, bzip2 or zstd cannot be had without everything before it, so the text goes piece by piece into
+a spill file while it is read, and every later page is a pread. Nothing is inflated ahead of the reader.
+"""
+
+from __future__ import annotations
+
+import bz2
+import importlib
+import lzma
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Protocol
+
+from l4tui.engine.descriptors import SourceError
+from l4tui.engine.spill import Spill
+
+MAGIC = {b"\x1f\x8b\x08": "gz", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
+SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
+CHUNK = 1 << 20
+
+
+class Inflater(Protocol):
+    """What bz2, lzma and zstd of the standard library share; gzip is brought into this form below."""
+
+    eof: bool
+    needs_input: bool
+    unused_data: bytes
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+def kind_of(head: bytes) -> str:
+    """Return gz, zst, xz or bz2 for a file that begins with `head`, else ""."""
+    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
+
+
+def inflate(file: IO[bytes], kind: str) -> Iterator[bytes]:
+    """Yield the text in pieces of at most CHUNK bytes; raises SourceError for missing or broken input."""
+    try:
+        if kind == "zst":
+            yield from _inflate_zstd(file)
+        else:
+            kinds: dict[str, type] = {"gz": _Gzip, "xz": lzma.LZMADecompressor, "bz2": bz2.BZ2Decompressor}
+            yield from _inflate_members(file, kinds[kind])
+    except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+        raise SourceError(f"{kind} data are broken: {error}") from error
+
+
+def _inflate_members(file: IO[bytes], new: type) -> Iterator[bytes]:
+    inflater: Inflater = new()
+    data = file.read(CHUNK)
+    begun = False
+    while data or not inflater.needs_input:
+        text = inflater.decompress(data, CHUNK)
+        begun = True
+        data = b""
+        if text:
+            yield text
+        if inflater.eof:  # files may be several members in a row, padded with zeros
+            data = (inflater.unused_data or file.read(CHUNK)).lstrip(b"\0")
+            inflater, begun = new(), False
+        elif inflater.needs_input:
+            data = file.read(CHUNK)
+    if begun and not inflater.eof:
+        raise SourceError("compressed data end early")
+
+
+def _inflate_zstd(file: IO[bytes]) -> Iterator[bytes]:
+    try:  # Python 3.14
+        module = importlib.import_module("compression.zstd")
+    except ImportError:
+        pass
+    else:
+        yield from _inflate_members(file, module.ZstdDecompressor)
+        return
+    try:
+        module = importlib.import_module("zstandard")
+    except ImportError:
+        raise SourceError("reading .zst needs the package zstandard: pip install 'l4tui[zstd]'") from None
+    try:
+        with module.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader:
+            while text := reader.read(CHUNK):
+                yield text
+    except module.ZstdError as error:
+        raise SourceError(f"zst data are broken: {error}") from error
+
+
+class Inflation:
+    """Fills a spill from a compressed file whenever its reader asks for more."""
+
+    def __init__(self, path: str, kind: str, spill: Spill) -> None:
+        self._file: IO[bytes] | None = Path(path).open("rb", buffering=0)  # noqa: SIM115 - until the end is read
+        self._pieces = inflate(self._file, kind)
+        self._spill = spill
+        self._turn = threading.Lock()
+        self.is_final = False
+        self.problem = ""
+        self.on_data: Callable[[], None] | None = None
+
+    @property
+    def dropped_lines(self) -> int:
+        return self._spill.dropped_lines
+
+    def more(self, have: int, timeout: float) -> bool:
+        """Inflate one piece; `timeout` is not needed, the text is there."""
+        del timeout
+        with self._turn:
+            while not self.is_final and self._spill.size <= have:
+                try:
+                    self._spill.append(next(self._pieces))
+                    self.problem = self._spill.problem
+                except StopIteration:
+                    self.close()
+                except SourceError as error:
+                    self.problem = str(error)
+                    self.close()
+        return self._spill.size > have
+
+    def close(self) -> None:
+        """Stop inflating."""
+        self.is_final = True
+        if self._file is not None:
+            self._file.close()
+            self._file = None
