@@ -1,0 +1,53 @@
+"""`l4tui export`: every line or record as a row of JSON lines, CSV or Parquet."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import BinaryIO
+
+from l4tui import options
+from l4tui.config import Config
+from l4tui.exits import Exit, UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    options.add_paths(parser)
+    parser.add_argument("--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="default: jsonl")
+    parser.add_argument("--records", action="store_true", help="one row per logical record, not per physical line")
+    parser.add_argument("--columns", metavar="A,B,C", help="only these columns, in this order")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
+    options.add_reading(parser)
+
+
+def run(args: argparse.Namespace, config: Config) -> int:
+    """Index everything there is, then write the rows."""
+    from l4tui.engine.export import COLUMNS, Rows  # loads numpy: 260 ms CPU
+    from l4tui.opening import read_job, select
+    from l4tui.tables import WRITERS
+
+    columns = list(dict.fromkeys(args.columns.split(","))) if args.columns else list(COLUMNS)
+    if unknown := [name for name in columns if name not in COLUMNS]:
+        raise UsageError(f"--columns: no column {unknown[0]!r} (columns: {', '.join(COLUMNS)})")
+    if args.format == "parquet" and not args.output and sys.stdout.isatty():
+        raise UsageError("parquet is binary: name a file with -o")
+    snap = read_job(args.paths, config)
+    rows = Rows(snap, columns, args.records, select(snap, config))
+    with _output(args.output) as out:
+        WRITERS[args.format](rows.batches(Event()), columns, out)
+    return Exit.OK
+
+
+@contextmanager
+def _output(name: str | None) -> Iterator[BinaryIO]:
+    if name is None or name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with Path(name).open("wb") as stream:
+        yield stream

@@ -1,0 +1,99 @@
+"""Write rows as JSON lines, CSV or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from json.encoder import encode_basestring_ascii
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from l4tui.exits import UsageError
+
+if TYPE_CHECKING:
+    from l4tui.engine.export import Column, Value
+
+Batches = Iterator[Mapping[str, "Column"]]
+
+NUMBERS = frozenset(("line", "segment", "record", "rank", "local_rank", "attempt", "event", "iteration"))
+
+
+def write_jsonl(batches: Batches, columns: Sequence[str], out: BinaryIO) -> None:
+    """Write one JSON object a line, ASCII only, keys in the order of the columns."""
+    row = "{" + ", ".join(f"{encode_basestring_ascii(name)}: %s" for name in columns) + "}\n"
+    encoded = _Encoded(_json)
+    for batch in batches:
+        cells = [encoded.cells(name, batch[name]) for name in columns]
+        out.write("".join(map(row.__mod__, zip(*cells, strict=True))).encode("ascii"))
+
+
+def write_csv(batches: Batches, columns: Sequence[str], out: BinaryIO) -> None:
+    """Write CSV in UTF-8 with a header row; null is an empty field."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    same = _Encoded(lambda value: value)
+    for batch in chain(batches, [None]):
+        if batch is not None:
+            writer.writerows(zip(*(same.cells(name, batch[name]) for name in columns), strict=True))
+        out.write(text.getvalue().encode())
+        text.seek(0)
+        text.truncate()
+
+
+def write_parquet(batches: Batches, columns: Sequence[str], out: BinaryIO) -> None:
+    """Write Parquet through DuckDB, which reads the rows as JSON lines from a temporary file."""
+    try:
+        import duckdb
+    except ImportError:
+        raise UsageError("parquet needs DuckDB: pip install 'l4tui[sql]'") from None
+    with tempfile.TemporaryDirectory(prefix="l4tui-") as folder:
+        rows, table = Path(folder, "rows.jsonl"), Path(folder, "rows.parquet")
+        with rows.open("wb") as stream:
+            write_jsonl(batches, columns, stream)
+        types = {name: _sql_type(name) for name in columns}
+        with duckdb.connect() as connection:
+            connection.read_json(
+                str(rows), columns=types, format="newline_delimited", maximum_object_size=2**30
+            ).write_parquet(str(table), compression="zstd")
+        with table.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                out.write(block)
+
+
+WRITERS: dict[str, Callable[[Batches, Sequence[str], BinaryIO], None]] = {
+    "jsonl": write_jsonl,
+    "csv": write_csv,
+    "parquet": write_parquet,
+}
+
+
+class _Encoded:
+    """Encodes each value of a coded column once and keeps the result for the next batch."""
+
+    def __init__(self, encode: Callable[[Value], object]) -> None:
+        self._encode = encode
+        self._tables: dict[str, list[object]] = {}
+
+    def cells(self, name: str, column: Column) -> list[object]:
+        if isinstance(column, list):
+            return list(map(self._encode, column))
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = list(map(self._encode, column.table))
+        return list(map(table.__getitem__, column.codes))
+
+
+def _json(value: Value) -> str:
+    if value is None:
+        return "null"
+    return encode_basestring_ascii(value) if isinstance(value, str) else str(value)
+
+
+def _sql_type(name: str) -> str:
+    if name == "time":
+        return "TIMESTAMP"
+    return "BIGINT" if name in NUMBERS else "VARCHAR"
