@@ -52,7 +52,7 @@ class Kind(IntEnum):
 
 
 class Flag(IntFlag):
-    """Bits of an entry (uint8)."""
+    """Bits of an entry (uint16)."""
 
     SEGMENT = 1  # not the first entry of its physical line
     SPLIT = 2  # its physical line has several entries
@@ -62,6 +62,8 @@ class Flag(IntFlag):
     MARKED = 32  # carries an iteration number of its own
     BACKWARD = 64  # its time is earlier than its lane's previous one
     NOTE = 128  # not in any source: a line of ours (rotation, truncation, lines dropped)
+    TIMED = 256  # has a time of its own (the clock column carries the last one)
+    CUT = 512  # its payload has the launcher's length limit: the rest follows as a PIECE
 
 
 class Span(NamedTuple):

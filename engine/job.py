@@ -1,0 +1,208 @@
+"""Job: all sources opened together; what the command line and the screen hold."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from l4tui.engine.blocks import blocks
+from l4tui.engine.clock import ClockContext
+from l4tui.engine.formats import Dialect, Format, Parser, detect
+from l4tui.engine.identity import Identity, Ranks
+from l4tui.engine.mapper import Mapper
+from l4tui.engine.merger import Merger
+from l4tui.engine.planbook import Translation
+from l4tui.engine.snapshot import OrderCache, RankTable, Snapshot, count_lines
+from l4tui.engine.sources import Source
+from l4tui.engine.store import Store
+from l4tui.engine.tidy import clean
+
+SAMPLE = 1 << 18  # bytes looked at from a source's beginning to find its dialect; a quarter of it in the middle and at the end
+MOST_SAMPLED = 4000  # lines
+SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a person knows and the text may not tell."""
+
+    ranks_per_node: int = 0
+    world_size: int = 0
+    map_file: Path | None = None
+    utc_offset_s: int = 0  # of clocks that name no zone
+    formats: tuple[Format, ...] = ()
+
+
+@dataclass
+class Reader:
+    """How far a source has been read, and in which dialect."""
+
+    source: Source
+    dialect: Dialect
+    at: int = 0  # bytes merged
+    inside: bool = False  # the last block ended inside a line
+    judged: int = 0  # size at which the dialect was found
+
+
+class Job:
+    """Reads sources into a store and hands out snapshots; one thread reads, any thread takes snapshots."""
+
+    def __init__(self, sources: Sequence[Source], options: Options | None = None) -> None:
+        self.options = options or Options()
+        self.readers = [Reader(source, Dialect()) for source in sources]
+        self.generation = 0  # counts readings from the start: entry ids of an earlier one mean nothing
+        self._lock = threading.RLock()
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self.store = Store()
+        self.identity = Identity(
+            ranks_per_node=self.options.ranks_per_node, world_size=self.options.world_size, map_file=self.options.map_file
+        )
+        self.merger = Merger(self.store, self.identity)
+        self.order = OrderCache()
+        self._mappers: dict[Dialect, tuple[Mapper, Translation]] = {}
+        self._ranks: tuple[tuple[int, int], Ranks] | None = None
+        self.version = 0
+        for reader in self.readers:
+            self.identity.add_source(reader.source.index, reader.source.name)
+            reader.at, reader.inside = 0, False
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources, by index."""
+        return tuple(reader.source for reader in self.readers)
+
+    def add_source(self, source: Source) -> None:
+        """Take up a source that has appeared."""
+        with self._lock:
+            self.readers.append(Reader(source, Dialect()))
+            self.identity.add_source(source.index, source.name)
+
+    def read_all(self, stop: threading.Event | None = None, progress: Progress | None = None, final: bool = True) -> None:
+        """Read all there is now; `final`: a last line without its newline counts as a line."""
+        stop = stop or threading.Event()
+        total = sum(reader.source.size() for reader in self.readers)
+        done = sum(reader.at for reader in self.readers)
+        for reader in self.readers:
+            before = reader.at
+
+            def told(at: int, base: int = done, before: int = before) -> None:
+                if progress:
+                    progress(base + at - before, total)
+
+            self._read(reader, reader.source.size(), stop, final, told)
+            done += reader.at - before
+            if stop.is_set():
+                return
+
+    def read_more(self, index: int, stop: threading.Event | None = None, final: bool = False) -> bool:
+        """Read what a source has grown by; say whether entries came."""
+        reader = self.readers[index]
+        before = self.version
+        self._read(reader, reader.source.size(), stop or threading.Event(), final, lambda _: None)
+        return self.version != before
+
+    def note(self, index: int, text: str) -> None:
+        """Add a visible line of ours about a source."""
+        with self._lock:
+            self.merger.note(index, text)
+            self.version += 1
+
+    def _read(
+        self, reader: Reader, end: int, stop: threading.Event, final: bool, told: Callable[[int], None]
+    ) -> None:
+        if reader.judged < SETTLED and end > 2 * reader.judged and self._judge(reader, end):
+            self._read_again(stop)
+        mapper, translation = self._mapper(reader.dialect)
+        context = ClockContext(latest_ns=reader.source.mtime, utc_offset_s=self.options.utc_offset_s)
+        limit = None if final and reader.source.feed is not None else end
+        for block in blocks(reader.source, reader.at, limit, stop=stop, final=final, continues=reader.inside):
+            part = mapper.map(block.data, context)
+            with self._lock:
+                self.merger.add(reader.source.index, block.offset, part, translation, block.continues)
+                self.version += 1
+            reader.at, reader.inside = block.end, block.unfinished
+            told(reader.at)
+
+    def _mapper(self, dialect: Dialect) -> tuple[Mapper, Translation]:
+        found = self._mappers.get(dialect)
+        if found is None:
+            mapper = Mapper(Parser(dialect, self.options.formats), dialect)
+            found = self._mappers[dialect] = (mapper, Translation(len(self._mappers)))
+        return found
+
+    def _judge(self, reader: Reader, end: int) -> bool:
+        """Find the source's dialect; say whether what was read before was read in another."""
+        reader.judged = end
+        dialect = detect(sample(reader.source, end), reader.source.name)
+        changed = dialect != reader.dialect
+        reader.dialect = dialect
+        return changed and reader.at > 0
+
+    def _read_again(self, stop: threading.Event) -> None:
+        """Read everything anew up to where it was read: a dialect was found that changes what lines mean."""
+        upto = [reader.at for reader in self.readers]
+        with self._lock:
+            self.generation += 1
+            self._start_anew()
+        for reader, end in zip(self.readers, upto, strict=True):
+            self._read(reader, end, stop, final=True, told=lambda _: None)
+
+    def snapshot(self) -> Snapshot:
+        """Return a frozen view of what has been read."""
+        with self._lock:
+            ranks = self._resolved()
+            table = RankTable(ranks.rank, ranks.local_rank, ranks.node, ranks.attempt, ranks.stream, ranks.kind)
+            book = self.merger.book
+            return Snapshot(
+                length=self.store.length,
+                version=self.version,
+                generation=self.generation,
+                sources=self.sources,
+                columns={name: column.view() for name, column in self.store.columns.items()},
+                blocks=self.store.blocks(),
+                plans=book.table(),
+                ranks=table,
+                templates=book.events.templates(),
+                sites=tuple(book.sites),
+                nodes=ranks.nodes,
+                streams=ranks.streams,
+                world_size=ranks.world_size,
+                node_ranks=ranks.node_ranks,
+                notes=self.store.notes,
+                reparse=self._text_at,
+                counts_=count_lines(self.merger.alone.view(), self.merger.shared, table),
+                order_=self.order,
+            )
+
+    def _resolved(self) -> Ranks:
+        key = (len(self.merger.speakers), self.identity.version)
+        if self._ranks is None or self._ranks[0] != key:
+            self._ranks = (key, self.identity.resolve(self.merger.speakers))
+        return self._ranks[1]
+
+    def _text_at(self, source: int, line: bytes) -> int:
+        mapper, _ = self._mapper(self.readers[source].dialect)
+        return mapper.parser.parse(line).text_at
+
+
+def sample(source: Source, size: int) -> list[bytes]:
+    """Return tidy lines from the beginning, the middle and the end of a source."""
+    pieces = [(0, min(SAMPLE, size))]
+    if size > SAMPLE:
+        quarter = SAMPLE // 4
+        pieces += [(max(SAMPLE, size // 2), quarter), (max(SAMPLE, size - quarter), quarter)]
+    out: list[bytes] = []
+    for offset, length in pieces:
+        data = source.pread(offset, length)
+        lines = data.split(b"\n")
+        if offset:
+            del lines[0]
+        if offset + len(data) < size and lines:
+            del lines[-1]
+        out += [clean(line[:4096]) for line in lines[: MOST_SAMPLED // len(pieces)]]
+    return out

@@ -1,0 +1,47 @@
+"""Keys and shapes: what is left of a line when its digits, and what else varies, are taken out."""
+
+from __future__ import annotations
+
+import re
+
+DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
+LONGEST_KEY = 2048  # bytes of a line that tell it apart; what follows is data
+
+_RUN = re.compile(rb"0+")
+# A number with its sign, fraction, exponent and thousands; letters that touch it stay (fp16, H100, cuda:0).
+_NUMBER = re.compile(rb"(?<![\w.])[-+]?0+(?:,0{3})*(?:\.0+)?(?:[eE][-+]?0+)?(?![\w.]*[A-Za-z_])|0+")
+# Text that is new in nearly every line although it means the same thing. A token without any digit is prose.
+VOLATILE = re.compile(
+    rb"0x[0-9a-fA-F]{4,}"
+    rb"|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
+    rb"|\b(?=[0-9a-f]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}\b"
+    rb"|\b(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*[a-z])[A-Za-z0-9+/_-]{24,}={0,2}"
+)
+PLACEHOLDER = b"\x01"  # no tidy line of a sane log holds it
+
+
+def key_of(line: bytes) -> bytes:
+    """Return the line with every digit as 0, at most LONGEST_KEY bytes of it."""
+    return line[:LONGEST_KEY].translate(DIGITS_TO_ZERO)
+
+
+def volatile_key(line: bytes) -> tuple[bytes, int]:
+    """Return the key with volatile tokens masked, and the offset of the first one (-1: there is none).
+
+    Offsets before it hold for every line of the key, offsets behind it do not.
+    """
+    line = line[:LONGEST_KEY]
+    first = VOLATILE.search(line)
+    if first is None:
+        return line.translate(DIGITS_TO_ZERO), -1
+    return VOLATILE.sub(PLACEHOLDER, line).translate(DIGITS_TO_ZERO), first.start()
+
+
+def shape_of(key: bytes) -> bytes:
+    """Return the key with its numbers collapsed: what Drain and the consensus call the same text."""
+    return _NUMBER.sub(b"0", key).replace(PLACEHOLDER, b"0x0")
+
+
+def collapse(key: bytes) -> bytes:
+    """Return the key with runs of zeros as one: equal for every width of the same numbers."""
+    return _RUN.sub(b"0", key)

@@ -1,0 +1,230 @@
+"""Merge: parts in file order into the store; the only step that depends on what came before.
+
+Ids local to a mapper become the job's, facts teach the identity, and sorting by lane carries records, iterations and
+stages from line to line and from block to block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from l4tui.engine.clock import date_carry
+from l4tui.engine.facts import is_restart, read
+from l4tui.engine.identity import Identity
+from l4tui.engine.lanes import lane_of
+from l4tui.engine.mapper import Part
+from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, LineClass, Marker, Speaker
+from l4tui.engine.planbook import PlanBook, Translation
+from l4tui.engine.records import RecordCarry, assemble
+from l4tui.engine.stages import StageCarry, carry_stages
+from l4tui.engine.store import Growing, Store
+
+
+@dataclass
+class SourceCarry:
+    """What a source's next block continues from."""
+
+    lines: int = 0
+    epoch: int = 0
+    clock: int = NO_TIME
+    after: int = UNKNOWN  # iteration that lines without a marker of their own fall into
+    pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
+    speakers: dict[tuple[int, int, int], int] = field(default_factory=dict)  # (mapper, epoch, its id) → speaker
+    last: int = UNKNOWN  # speaker of its last entry
+
+
+class Merger:
+    """The one writer of a store."""
+
+    def __init__(self, store: Store, identity: Identity) -> None:
+        self.store = store
+        self.identity = identity
+        self.book = PlanBook()
+        self.speakers: list[Speaker] = []
+        self.alone = Growing(np.int64)  # per speaker: physical lines that are its own
+        self.shared: dict[tuple[int, ...], int] = {}  # speakers → physical lines that hold their texts
+        self._speaker_ids: dict[Speaker, int] = {}
+        self._lane = Growing(np.int32)  # per speaker
+        self._lane_ids: dict[object, int] = {}
+        self._after = Growing(np.int32)  # per lane: iteration of its next line
+        self._sources: dict[int, SourceCarry] = {}
+        self._records = RecordCarry()
+        self._stages = StageCarry()
+
+    def add(self, source: int, base: int, part: Part, translation: Translation, continues: bool = False) -> None:
+        """Append a part; parts of a source come in file order, each with its mapper's translation.
+
+        `continues`: its first line is the rest of the last line of the source's part before.
+        """
+        carry = self._sources.setdefault(source, SourceCarry())
+        self.book.extend(translation, part.plans)
+        translation.speakers.extend(part.speakers)
+        plan = translation.plans.view()[part.plan]
+        speaker = self._speakers(source, carry, part, translation)
+        flags, time, mark = part.flags, part.time, part.mark
+        line_class = self.book.line_class.view()[plan]
+        if carry.pieces or (flags & Flag.CUT).any():
+            flags, speaker = self._join_pieces(carry, flags.copy(), speaker)
+            pieces = (flags & Flag.PIECE) != 0
+            line_class = np.where(pieces, np.int8(LineClass.BODY), line_class)
+            time, mark = np.where(pieces, NO_TIME, time), np.where(pieces, UNKNOWN, mark)
+            flags = np.where(pieces, flags & ~np.uint16(Flag.TIMED | Flag.MARKED), flags)
+        if continues:
+            flags = flags.copy()
+            flags[0] |= Flag.SEGMENT | Flag.PIECE
+            speaker[0] = carry.last
+        if part.dateless.any():
+            time = _dated(time, part.dateless, carry.clock)
+        clock = self._carry_clock(carry, time)
+        lane = self._lane.view()[speaker]
+        heads = assemble(lane, line_class, flags, self._records, self.store.length)
+        iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan])
+        stage = carry_stages(self.book.stage_action.view()[plan], lane, self._stages)
+        self._count(carry, speaker, flags)
+        columns = {
+            "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,
+            "iteration": iteration, "stage": stage, "flags": flags,
+        }  # fmt: skip
+        self.store.add_block(source, base, part.size, carry.lines + 1, columns)
+        carry.lines += part.lines - continues
+        carry.last = int(speaker[-1])
+
+    def forget(self, source: int) -> None:
+        """Start a source anew: what follows is its first block again."""
+        self._sources.pop(source, None)
+
+    def note(self, source: int, text: str) -> None:
+        """Append a line of ours that says what happened to a source."""
+        carry = self._sources.setdefault(source, SourceCarry())
+        plan = self.book.note_plan()
+        speaker = self._speaker_id(Speaker(source, carry.epoch, launcher=True))
+        row = {
+            "offset": len(self.store.notes), "plan": plan, "speaker": speaker, "clock": carry.clock,
+            "record": self.store.length, "iteration": carry.after, "stage": UNKNOWN, "flags": int(Flag.NOTE),
+        }  # fmt: skip
+        self.store.notes.append(text)
+        self.store.add_block(source, -1, 0, carry.lines + 1, {name: np.array([value]) for name, value in row.items()})
+
+    # speakers
+
+    def _speakers(self, source: int, carry: SourceCarry, part: Part, translation: Translation) -> np.ndarray:
+        """Return the job's speaker of every entry; a sign of a restart opens a new epoch for what follows."""
+        cuts = [0]
+        epochs = [carry.epoch]
+        for entry, text in part.taught:
+            if is_restart(text):
+                carry.epoch += 1
+                cuts.append(entry + 1)
+                epochs.append(carry.epoch)
+        out = np.empty(len(part.speaker), np.int32)
+        for epoch, a, b in zip(epochs, cuts, [*cuts[1:], len(out)], strict=True):
+            used, back = np.unique(part.speaker[a:b], return_inverse=True)
+            ids = [self._translated(source, carry, translation, epoch, u) for u in used.tolist()]
+            out[a:b] = np.array(ids, np.int32)[back] if ids else 0
+        for entry, text in part.taught:
+            self.identity.learn(read(text, self.speakers[int(out[entry])]))
+        return out
+
+    def _translated(self, source: int, carry: SourceCarry, translation: Translation, epoch: int, local: int) -> int:
+        known = carry.speakers.get((translation.mapper, epoch, local))
+        if known is None:
+            speaker = translation.speakers[local]._replace(source=source, epoch=epoch)
+            known = carry.speakers[translation.mapper, epoch, local] = self._speaker_id(speaker)
+        return known
+
+    def _speaker_id(self, speaker: Speaker) -> int:
+        known = self._speaker_ids.get(speaker)
+        if known is None:
+            known = self._speaker_ids[speaker] = len(self.speakers)
+            self.speakers.append(speaker)
+            self.alone.append(0)
+            self._lane.append(self._lane_ids.setdefault(lane_of(speaker), len(self._lane_ids)))
+        return known
+
+    def _join_pieces(
+        self, carry: SourceCarry, flags: np.ndarray, speaker: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Give the rest of a line that the launcher cut to the speaker of its beginning."""
+        speaker = speaker.copy()
+        for i, (bits, who) in enumerate(zip(flags.tolist(), speaker.tolist(), strict=True)):
+            task = self.speakers[who].task
+            if task in carry.pieces:
+                speaker[i] = carry.pieces.pop(task)
+                flags[i] |= Flag.PIECE
+            if bits & Flag.CUT:
+                carry.pieces[task] = int(speaker[i])
+        return flags, speaker
+
+    # carried columns
+
+    def _carry_clock(self, carry: SourceCarry, time: np.ndarray) -> np.ndarray:
+        """Return each line's own time or the last one before it."""
+        timed = time != NO_TIME
+        if timed.all():
+            carry.clock = int(time[-1]) if len(time) else carry.clock
+            return time
+        last = np.maximum.accumulate(np.where(timed, np.arange(len(time)), -1))
+        clock = np.where(last >= 0, time[np.maximum(last, 0)], carry.clock)
+        carry.clock = int(clock[-1]) if len(clock) else carry.clock
+        return clock
+
+    def _iterations(self, carry: SourceCarry, lane: np.ndarray, mark: np.ndarray, marker: np.ndarray) -> np.ndarray:
+        """Return the iteration of every line: of its lane's markers, else of its source's."""
+        marked = mark >= 0
+        if not marked.any() and self._after.length == 0:
+            return np.full(len(lane), carry.after, np.int32)
+        while self._after.length < len(self._lane_ids):
+            self._after.append(UNKNOWN)
+        mark = np.minimum(mark, 2**31 - 2)
+        after = np.where(marker == Marker.CLOSE, mark + 1, mark)
+        of_source = _forward(mark, after, marked, np.full(len(lane), carry.after), np.zeros(len(lane), np.int64))
+        if marked.any():
+            carry.after = int(after[np.flatnonzero(marked)[-1]])
+        order = np.argsort(lane, kind="stable")
+        lanes = lane[order]
+        index = np.arange(len(lanes))
+        first = np.maximum.accumulate(np.where(np.diff(lanes, prepend=-1) != 0, index, 0))
+        kept = self._after.view()
+        own = _forward(mark[order], after[order], marked[order], kept[lanes], first)
+        iteration = of_source.copy()
+        iteration[order] = np.where(own != UNKNOWN, own, of_source[order])
+        rows = np.flatnonzero(marked)
+        kept = kept.copy()
+        kept[lane[rows]] = after[rows]  # the last assignment of a lane stays
+        self._after.replace(kept)
+        return iteration
+
+    def _count(self, carry: SourceCarry, speaker: np.ndarray, flags: np.ndarray) -> None:
+        """Count physical lines: those of one entry by speaker, the others by the set of their speakers."""
+        alone = (flags & (Flag.SEGMENT | Flag.SPLIT)) == 0
+        counts = self.alone.view().copy()
+        counts += np.bincount(speaker[alone], minlength=len(counts))
+        self.alone.replace(counts)
+        split = np.flatnonzero(flags & Flag.SPLIT)
+        if not len(split):
+            return
+        starts = np.flatnonzero((flags[split] & Flag.SEGMENT) == 0)
+        for entries in np.split(split, starts):
+            if len(entries):
+                group = tuple(sorted(set(speaker[entries].tolist())))
+                self.shared[group] = self.shared.get(group, 0) + 1
+
+
+def _dated(time: np.ndarray, dateless: np.ndarray, carried: int) -> np.ndarray:
+    """Put dates on times of day, from the lines before them."""
+    time = time.copy()
+    rows = np.flatnonzero(dateless)
+    time[rows] = date_carry(time[rows], carried)
+    return time
+
+
+def _forward(
+    mark: np.ndarray, after: np.ndarray, marked: np.ndarray, carried: np.ndarray, first: np.ndarray
+) -> np.ndarray:
+    """Return marks at marked rows, elsewhere what the last mark since row `first` leaves, or what was carried."""
+    index = np.arange(len(mark))
+    last = np.maximum.accumulate(np.where(marked, index, -1)) if len(mark) else index
+    values = np.where(last >= first, after[np.maximum(last, 0)], carried)
+    return np.where(marked, mark, values).astype(np.int32)

@@ -1,0 +1,90 @@
+"""The job's plans: what every mapper found, under one numbering, with event, site and stage of each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from l4tui.engine.events import Events
+from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Speaker
+from l4tui.engine.plans import PlanInfo
+from l4tui.engine.snapshot import PlanTable
+from l4tui.engine.stages import stage_action
+from l4tui.engine.store import Growing
+
+
+class Translation:
+    """A mapper's ids in the job's terms."""
+
+    def __init__(self, mapper: int) -> None:
+        self.mapper = mapper
+        self.plans = Growing(np.int32)
+        self.speakers: list[Speaker] = []
+
+
+class PlanBook:
+    """Plans of all mappers; equal ones are one row."""
+
+    def __init__(self) -> None:
+        self.event = Growing(np.int32)
+        self.shape = Growing(np.int32)
+        self.level = Growing(np.int8)
+        self.site = Growing(np.int32)
+        self.text_at = Growing(np.int32)
+        self.line_class = Growing(np.int8)
+        self.marker = Growing(np.int8)
+        self.stage_action = Growing(np.int8)
+        self.formats: list[tuple[str, ...]] = []
+        self.sites: list[str] = []
+        self.shapes: list[bytes] = []
+        self.events = Events()
+        self._ids: dict[tuple[object, ...], int] = {}
+        self._site_ids: dict[bytes, int] = {}
+        self._shape_ids: dict[bytes, int] = {}
+        self._actions: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.formats)
+
+    def extend(self, translation: Translation, plans: list[PlanInfo]) -> None:
+        """Number new plans of a mapper."""
+        translation.plans.extend(np.array([self._id(info) for info in plans], np.int32))
+
+    def note_plan(self) -> int:
+        """Return the plan of lines that are ours, not the log's."""
+        return self._id(PlanInfo(b"\0note", Parse((), (), 0, 0), b"l4tui note", b"", LineClass.HEAD, False))
+
+    def _id(self, info: PlanInfo) -> int:
+        same = (info.key, info.parse.formats, info.parse.text_at, info.site, info.loose)
+        known = self._ids.get(same)
+        if known is not None:
+            return known
+        plan = self._ids[same] = len(self.formats)
+        shape = self._shape_ids.setdefault(info.shape, len(self.shapes))
+        if shape == len(self.shapes):
+            self.shapes.append(info.shape)
+            self._actions[shape] = stage_action(info.shape)
+        self.formats.append(info.parse.formats)
+        self.event.append(self.events.of(info.shape))
+        self.shape.append(shape)
+        self.level.append(info.parse.level)
+        self.site.append(self._site(info.site))
+        self.text_at.append(info.parse.text_at)
+        self.line_class.append(info.line_class)
+        self.marker.append(info.parse.marker if info.parse.marker else Marker.NONE)
+        self.stage_action.append(self._actions[shape])
+        return plan
+
+    def _site(self, site: bytes) -> int:
+        if not site:
+            return UNKNOWN
+        known = self._site_ids.setdefault(site, len(self.sites))
+        if known == len(self.sites):
+            self.sites.append(site.decode("utf-8", "replace"))
+        return known
+
+    def table(self) -> PlanTable:
+        """Return the columns as they are now."""
+        return PlanTable(
+            self.event.view(), self.shape.view(), self.level.view(), self.site.view(), self.text_at.view(),
+            self.line_class.view(), self.marker.view(), self.formats,
+        )  # fmt: skip

@@ -1,0 +1,366 @@
+"""Snapshot: a frozen view of the job that any thread may read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Kind, Place
+from l4tui.engine.store import Blocks
+from l4tui.engine.tidy import clean
+
+GAP = 1 << 16  # bytes read for nothing rather than asking the file system twice
+_CONTROLS = dict.fromkeys([*range(9), *range(10, 32), *range(127, 160)], None)
+
+
+class Readable(Protocol):
+    """What a snapshot needs of a source."""
+
+    path: str
+
+    def pread(self, offset: int, length: int) -> bytes: ...
+
+
+class Reparse(Protocol):
+    """Finds where a line's message begins, for lines whose plan does not tell."""
+
+    def __call__(self, source: int, line: bytes) -> int: ...
+
+
+class PlanTable(NamedTuple):
+    """What keys tell, a row per plan."""
+
+    event: np.ndarray  # int32
+    shape: np.ndarray  # int32
+    level: np.ndarray  # int8, model.Level
+    site: np.ndarray  # int32 into sites, -1
+    text_at: np.ndarray  # int32
+    line_class: np.ndarray  # int8, model.LineClass
+    marker: np.ndarray  # int8, model.Marker
+    formats: Sequence[tuple[str, ...]]
+
+
+class RankTable(NamedTuple):
+    """Who speakers are, a row per speaker."""
+
+    rank: np.ndarray  # int32, -1 unknown
+    local_rank: np.ndarray
+    node: np.ndarray  # int32 into nodes, -1
+    attempt: np.ndarray
+    stream: np.ndarray  # int32 into streams, -1
+    kind: np.ndarray  # uint8, model.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """Physical lines by whom they belong to: ranks + mixed + launcher + unknown = lines."""
+
+    lines: int
+    per_rank: dict[int, int]
+    mixed: int
+    launcher: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One frozen state. Arrays have a row per entry; see docs/DESIGN.md for the table of members."""
+
+    length: int
+    version: int  # changes whenever anything changed
+    generation: int  # changes when entry ids start anew
+    sources: tuple[Readable, ...]
+    columns: dict[str, np.ndarray]
+    blocks: Blocks
+    plans: PlanTable
+    ranks: RankTable
+    templates: Sequence[str]
+    sites: Sequence[str]
+    nodes: tuple[str, ...]
+    streams: tuple[str, ...]
+    world_size: int
+    node_ranks: dict[str, list[int]]
+    notes: Sequence[str]
+    reparse: Reparse
+    counts_: LineCounts
+    order_: OrderCache = field(repr=False)
+    is_complete: bool = True  # everything there is has been read
+
+    @property
+    def plan(self) -> np.ndarray:
+        """Row in `plans`; int32."""
+        return self.columns["plan"]
+
+    @property
+    def speaker(self) -> np.ndarray:
+        """Row in `ranks`; int32."""
+        return self.columns["speaker"]
+
+    @property
+    def clock(self) -> np.ndarray:
+        """Last time of the entry's source up to and with it; int64 ns UTC."""
+        return self.columns["clock"]
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """Own time; int64 ns UTC, NO_TIME where the line has none."""
+        return np.where(self.flags & Flag.TIMED, self.clock, NO_TIME)
+
+    @property
+    def record(self) -> np.ndarray:
+        """Entry of the record's first line; uint32."""
+        return self.columns["record"]
+
+    @property
+    def iteration(self) -> np.ndarray:
+        """Training iteration carried to the line; int32, -1 unknown."""
+        return self.columns["iteration"]
+
+    @property
+    def stage(self) -> np.ndarray:
+        """Index into stages.NAMES; int8, -1 unknown."""
+        return self.columns["stage"]
+
+    @property
+    def flags(self) -> np.ndarray:
+        """model.Flag bits; uint16."""
+        return self.columns["flags"]
+
+    def rank(self, entries: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return global ranks; int32, -1 where unknown."""
+        return self.ranks.rank[self.speaker[entries]]
+
+    def kind(self, entries: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return model.Kind of entries; uint8."""
+        return self.ranks.kind[self.speaker[entries]]
+
+    def event(self, entries: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return event ids; int32."""
+        return self.plans.event[self.plan[entries]]
+
+    def level(self, entries: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return model.Level; int8."""
+        return self.plans.level[self.plan[entries]]
+
+    def site(self, entries: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return call site ids; int32, -1 where the line has none."""
+        return self.plans.site[self.plan[entries]]
+
+    def counts(self) -> LineCounts:
+        """Return the account of physical lines."""
+        return self.counts_
+
+    def order(self) -> np.ndarray:
+        """Return the entries in merged order: by time across sources, file order within each."""
+        return self.order_.of(self)
+
+    def source_of(self, entries: np.ndarray) -> np.ndarray:
+        """Return source indexes of entries."""
+        return self.blocks.source[self._block_of(entries)]
+
+    def places(self, entries: Iterable[int]) -> list[Place]:
+        """Return where entries stand in their sources."""
+        wanted = np.asarray(list(entries), np.int64)
+        block = self._block_of(wanted)
+        first, line = self.blocks.first[block], self.blocks.line[block]
+        out = []
+        for e, f, n, b in zip(wanted.tolist(), first.tolist(), line.tolist(), block.tolist(), strict=True):
+            bits = self.flags[f : e + 1] & Flag.SEGMENT
+            segment = 0
+            while bits[e - segment - f] and e - segment > f:
+                segment += 1
+            out.append(Place(int(self.blocks.source[b]), n + e - f - int(np.count_nonzero(bits)), segment))
+        return out
+
+    def place(self, entry: int) -> Place:
+        """Return where an entry stands."""
+        return self.places([entry])[0]
+
+    def entry_at(self, source: int, line: int) -> int:
+        """Return the first entry of a physical line, -1 where there is none."""
+        mine = np.flatnonzero((self.blocks.source == source) & (self.blocks.base >= 0) & (self.blocks.line <= line))
+        if not len(mine):
+            return UNKNOWN
+        b = int(mine[-1])
+        first = int(self.blocks.first[b])
+        end = int(self.blocks.first[b + 1]) if b + 1 < len(self.blocks.first) else self.length
+        heads = np.flatnonzero((self.flags[first:end] & Flag.SEGMENT) == 0)
+        k = line - int(self.blocks.line[b])
+        return first + int(heads[k]) if k < len(heads) else UNKNOWN
+
+    def _block_of(self, entries: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.blocks.first, entries, "right") - 1
+
+    def _ranges(self, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return block, begin and end offsets (in the source, newline excluded or included) of entries."""
+        block = self._block_of(entries)
+        offset = self.columns["offset"]
+        base, size = self.blocks.base[block], self.blocks.size[block]
+        begin = offset[entries].astype(np.int64)
+        following = np.minimum(entries + 1, self.length - 1)
+        same = (entries + 1 < self.length) & (self._block_of(following) == block)
+        end = np.where(same, offset[following].astype(np.int64), size)
+        return block, base + begin, base + end
+
+    def raws(self, entries: Iterable[int]) -> list[bytes]:
+        """Return the bytes of entries as they stand in the file, without the newline; b"" where it cannot be read."""
+        wanted = np.asarray(list(entries), np.int64)
+        if not len(wanted):
+            return []
+        block, begin, end = self._ranges(wanted)
+        out = [b""] * len(wanted)
+        source = self.blocks.source[block]
+        notes = self.blocks.base[block] < 0
+        for i in np.flatnonzero(notes).tolist():
+            out[i] = self.notes[int(self.columns["offset"][wanted[i]])].encode()
+        rows = np.flatnonzero(~notes)
+        rows = rows[np.lexsort((begin[rows], source[rows]))]
+        splits = np.flatnonzero((np.diff(source[rows]) != 0) | (begin[rows][1:] - end[rows][:-1] > GAP)) + 1
+        for run in np.split(rows, splits):
+            if not len(run):
+                continue
+            low, high = int(begin[run[0]]), int(end[run].max())
+            data = self.sources[int(source[run[0]])].pread(low, high - low)
+            for i in run.tolist():
+                out[i] = data[int(begin[i]) - low : int(end[i]) - low].removesuffix(b"\n")
+        return out
+
+    def raw(self, entry: int) -> bytes:
+        """Return the bytes of one entry."""
+        return self.raws([entry])[0]
+
+    def tidy(self, entries: Iterable[int]) -> list[bytes]:
+        """Return entries without controls, prefixes kept."""
+        wanted = list(entries)
+        odd = (self.flags[np.asarray(wanted, np.int64)] & Flag.ODD).tolist() if wanted else []
+        return [clean(raw) if o else raw for raw, o in zip(self.raws(wanted), odd, strict=True)]
+
+    def split(self, entries: Iterable[int]) -> list[tuple[str, str]]:
+        """Return (prefix, message) of entries as text without controls."""
+        wanted = np.asarray(list(entries), np.int64)
+        if not len(wanted):
+            return []
+        at = self.plans.text_at[self.plan[wanted]]
+        bits = self.flags[wanted]
+        source = self.source_of(wanted)
+        out = []
+        for line, a, b, s in zip(self.tidy(wanted.tolist()), at.tolist(), bits.tolist(), source.tolist(), strict=True):
+            if b & Flag.NOTE:
+                a = 0
+            elif b & Flag.LOOSE:
+                a = self.reparse(s, line)
+            out.append((_text(line[:a]), _text(line[a:])))
+        return out
+
+    def texts(self, entries: Iterable[int]) -> list[str]:
+        """Return the messages of entries: prefix and controls removed, bad bytes replaced."""
+        return [text for _, text in self.split(entries)]
+
+    def text(self, entry: int) -> str:
+        """Return the message of one entry."""
+        return self.texts([entry])[0]
+
+    def prefix(self, entry: int) -> str:
+        """Return what stands before the message of an entry."""
+        return self.split([entry])[0][0]
+
+    @cached_property
+    def _record_order(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.record, kind="stable")
+        return order, self.record[order]
+
+    def entries_of(self, heads: Iterable[int]) -> np.ndarray:
+        """Return all entries of the records that begin at these entries, ascending."""
+        order, sorted_heads = self._record_order
+        wanted = np.asarray(list(heads), np.int64)
+        low = np.searchsorted(sorted_heads, wanted, "left")
+        high = np.searchsorted(sorted_heads, wanted, "right")
+        parts = [order[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+
+
+class OrderCache:
+    """Keeps the merged order of a job; sorts again only what new entries disturb."""
+
+    def __init__(self) -> None:
+        self._order = np.empty(0, np.int64)
+
+    def of(self, snap: Snapshot) -> np.ndarray:
+        """Return the merged order for a snapshot."""
+        order = self._order
+        if len(order) == snap.length:
+            return order
+        if len(order) > snap.length:
+            return _merged(snap, np.empty(0, np.int64))
+        order = _merged(snap, order)
+        self._order = order
+        return order
+
+
+def _merged(snap: Snapshot, old: np.ndarray) -> np.ndarray:
+    """Extend an order by the entries behind it, or sort anew where they reach back."""
+    if len(np.unique(snap.blocks.source)) < 2:
+        return np.arange(snap.length)
+    times = merge_times(snap)
+    new = np.arange(len(old), snap.length)
+    new = new[np.argsort(times[new], kind="stable")]
+    if len(old) and len(new) and times[new[0]] < times[old[-1]]:
+        keep = int(np.searchsorted(times[old], times[new[0]], "right"))
+        moved = np.concatenate((old[keep:], new))
+        return np.concatenate((old[:keep], moved[np.argsort(times[moved], kind="stable")]))
+    return np.concatenate((old, new))
+
+
+def merge_times(snap: Snapshot) -> np.ndarray:
+    """Return the time by which entries are merged: per source never falling, filled back to its first line."""
+    times = snap.clock.copy()
+    first, source = snap.blocks.first, snap.blocks.source
+    ends = np.append(first[1:], snap.length)
+    latest: dict[int, int] = {}
+    untimed: dict[int, list[tuple[int, int]]] = {}
+    for f, e, s in zip(first.tolist(), ends.tolist(), source.tolist(), strict=True):
+        part = times[f:e]
+        if s in latest:
+            np.maximum(part, latest[s], out=part)
+        np.maximum.accumulate(part, out=part)
+        if len(part) and part[-1] != NO_TIME:
+            if s not in latest:
+                begin = int(part[part != NO_TIME][0])
+                part[part == NO_TIME] = begin
+                for a, b in untimed.pop(s, ()):
+                    times[a:b] = begin
+            latest[s] = int(part[-1])
+        elif len(part):
+            untimed.setdefault(s, []).append((f, e))
+    return times
+
+
+def count_lines(alone: np.ndarray, shared: dict[tuple[int, ...], int], ranks: RankTable) -> LineCounts:
+    """Count each physical line once.
+
+    alone: lines per speaker that hold one entry; shared: lines per set of speakers whose text they hold.
+    """
+    per_rank: dict[int, int] = {}
+    sums = {Kind.MIXED: 0, Kind.LAUNCHER: 0, Kind.UNKNOWN: 0}
+
+    def count(kind: int, rank: int, n: int) -> None:
+        if kind == Kind.RANK:
+            per_rank[rank] = per_rank.get(rank, 0) + n
+        else:
+            sums[Kind(kind)] += n
+
+    for s in np.flatnonzero(alone).tolist():
+        count(int(ranks.kind[s]), int(ranks.rank[s]), int(alone[s]))
+    for speakers, n in shared.items():
+        who = {(int(ranks.kind[s]), int(ranks.rank[s])) for s in speakers}
+        count(*(who.pop() if len(who) == 1 else (Kind.MIXED, UNKNOWN)), n)
+    lines = sum(per_rank.values()) + sum(sums.values())
+    return LineCounts(lines, dict(sorted(per_rank.items())), sums[Kind.MIXED], sums[Kind.LAUNCHER], sums[Kind.UNKNOWN])
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").translate(_CONTROLS)

@@ -1,0 +1,94 @@
+"""The store: append-only numpy columns, one writer, many readers that never lock."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# name → dtype: 31 bytes an entry
+COLUMNS: dict[str, type] = {
+    "offset": np.uint32,  # from the block's base
+    "plan": np.int32,
+    "speaker": np.int32,
+    "clock": np.int64,  # ns UTC, the entry's own or its source's last one; NO_TIME before the first
+    "record": np.uint32,  # entry of the record's first line
+    "iteration": np.int32,
+    "stage": np.int8,
+    "flags": np.uint16,
+}
+
+
+class Growing:
+    """One array that grows at its end; a view taken earlier stays valid."""
+
+    def __init__(self, dtype: type, room: int = 4096) -> None:
+        self._data = np.empty(room, dtype)
+        self.length = 0
+
+    def extend(self, values: np.ndarray) -> None:
+        """Append values, cast to the column's type."""
+        end = self.length + len(values)
+        if end > len(self._data):
+            larger = np.empty(max(end, len(self._data) * 3 // 2), self._data.dtype)
+            larger[: self.length] = self._data[: self.length]
+            self._data = larger
+        self._data[self.length : end] = values
+        self.length = end
+
+    def append(self, value: int) -> None:
+        """Append one value."""
+        self.extend(np.array([value], self._data.dtype))
+
+    def replace(self, values: np.ndarray) -> None:
+        """Put new values in place of all that are held; views taken earlier keep the old ones."""
+        self._data = values
+        self.length = len(values)
+
+    def view(self, length: int | None = None) -> np.ndarray:
+        """Return the first `length` values, read-only."""
+        view = self._data[: self.length if length is None else length]
+        view.flags.writeable = False
+        return view
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values held."""
+        return self.length * self._data.itemsize
+
+
+class Blocks(NamedTuple):
+    """Where entries stand: arrays with a row per merged block."""
+
+    first: np.ndarray  # int64: its first entry
+    source: np.ndarray  # int32
+    base: np.ndarray  # int64: offset of the block in its source; -1: notes of ours
+    size: np.ndarray  # int64: bytes
+    line: np.ndarray  # int64: 1-based number of its first physical line
+
+
+class Store:
+    """All entries of a job."""
+
+    def __init__(self) -> None:
+        self.columns = {name: Growing(dtype) for name, dtype in COLUMNS.items()}
+        self._blocks = {name: Growing(np.int64, 256) for name in Blocks._fields}
+        self.notes: list[str] = []
+        self.length = 0
+
+    def add_block(self, source: int, base: int, size: int, line: int, columns: dict[str, np.ndarray]) -> None:
+        """Append the entries of one block; readers see them once `length` has moved."""
+        for name, column in self.columns.items():
+            column.extend(columns[name])
+        for name, value in zip(Blocks._fields, (self.length, source, base, size, line), strict=True):
+            self._blocks[name].append(value)
+        self.length += len(columns["offset"])
+
+    def blocks(self) -> Blocks:
+        """Return the block table as it is now."""
+        return Blocks(*(self._blocks[name].view() for name in Blocks._fields))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the columns hold."""
+        return sum(column.nbytes for column in self.columns.values())

@@ -1,0 +1,136 @@
+"""From the bytes of a block to tidy lines: controls gone, last state of a bar, one line per segment.
+
+The common block holds no CR, ESC or NUL and no tag in the middle of a line: three counts say so and it passes
+untouched. Only the lines concerned of any other block are taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from l4tui.engine.formats import Dialect, cut, midline_suspects
+from l4tui.engine.model import Flag
+
+# CSI, OSC (to BEL or ST), two-byte escapes, a lone ESC; never over the end of a line.
+ESCAPES = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_0-9=>a-z])?|\x00"
+)
+
+
+class Tidy(NamedTuple):
+    """A block as the mapper reads it; one row per entry."""
+
+    data: bytes  # tidy lines, each ended by a newline
+    begin: np.ndarray  # int64: offset of the entry in the raw block
+    flags: np.ndarray  # uint16: SEGMENT, SPLIT, ODD
+
+
+def last_state(line: bytes) -> bytes:
+    """Return what a terminal would show after the carriage returns of a line.
+
+    The last state that is neither blank nor a mere repetition of the launcher's tag (GNU parallel repeats it after each CR).
+    """
+    states = line.split(b"\r")
+    first = states[0]
+    for state in reversed(states[1:]):
+        if state.strip() and not first.startswith(state):
+            return state
+    return first
+
+
+def clean(raw: bytes) -> bytes:
+    """Return the tidy form of one raw line or segment (no newline)."""
+    line = ESCAPES.sub(b"", raw) if b"\x1b" in raw or b"\0" in raw else raw
+    return last_state(line) if b"\r" in line else line
+
+
+def tidy(block: bytes, dialect: Dialect) -> Tidy:
+    """Split a block of whole lines into entries.
+
+    A last line without a newline counts as a line.
+    """
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    returns = block.count(b"\r")
+    odd = returns or b"\x1b" in block or b"\0" in block
+    suspects = midline_suspects(block, dialect)
+    raw = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(raw == 10)
+    begin = np.empty(len(ends), np.int64)
+    begin[0] = 0
+    begin[1:] = ends[:-1] + 1
+    if not odd and not suspects:
+        return Tidy(block, begin, np.zeros(len(ends), np.uint16))
+    return _take_apart(block, raw, begin, dialect, bool(suspects))
+
+
+def _lines_with(raw: np.ndarray, begin: np.ndarray, *codes: int) -> np.ndarray:
+    """Return a bool per line: does it hold one of these bytes."""
+    holds = np.zeros(len(begin), bool)
+    for code in codes:
+        at = np.flatnonzero(raw == code)
+        if len(at):
+            holds[np.searchsorted(begin, at, "right") - 1] = True
+    return holds
+
+
+def _take_apart(block: bytes, raw: np.ndarray, begin: np.ndarray, dialect: Dialect, suspects: bool) -> Tidy:
+    escaped = _lines_with(raw, begin, 0x1B, 0)
+    returned = _lines_with(raw, begin, 0x0D)
+    odd = escaped | returned
+    flags = np.where(odd, np.uint16(Flag.ODD), np.uint16(0))
+    text = ESCAPES.sub(b"", block) if escaped.any() else block
+    lines = text.split(b"\n")
+    lines.pop()
+    cuts: dict[int, list[int]] = {}
+    doubtful = range(len(lines)) if suspects else ()
+    for i in doubtful:
+        if where := cut(lines[i], dialect):
+            cuts[i] = where
+    for i in np.flatnonzero(returned).tolist():
+        if i not in cuts:
+            lines[i] = last_state(lines[i])
+    if not cuts:
+        return Tidy(b"\n".join(lines) + b"\n", begin, flags)
+    return _with_cuts(block, lines, begin, flags, cuts)
+
+
+def _with_cuts(
+    block: bytes, lines: list[bytes], begin: np.ndarray, flags: np.ndarray, cuts: dict[int, list[int]]
+) -> Tidy:
+    """Put each segment on a line of its own; offsets stay those of the raw block."""
+    out: list[bytes] = []
+    where: list[int] = []
+    bits: list[int] = []
+    starts, raw_bits = begin.tolist(), flags.tolist()
+    for i, line in enumerate(lines):
+        at = cuts.get(i)
+        if at is None:
+            out.append(line)
+            where.append(starts[i])
+            bits.append(raw_bits[i])
+            continue
+        odd = raw_bits[i] & Flag.ODD
+        end = starts[i + 1] - 1 if i + 1 < len(starts) else len(block) - 1
+        raw_at = _raw_offsets(block[starts[i] : end], at) if odd else at
+        for k, (a, b) in enumerate(zip([0, *at], [*at, len(line)], strict=True)):
+            out.append(last_state(line[a:b]) if odd else line[a:b])
+            where.append(starts[i] + (raw_at[k - 1] if k else 0))
+            bits.append(raw_bits[i] | Flag.SPLIT | (Flag.SEGMENT if k else 0))
+    return Tidy(b"\n".join(out) + b"\n", np.array(where, np.int64), np.array(bits, np.uint16))
+
+
+def _raw_offsets(raw: bytes, at: list[int]) -> list[int]:
+    """Map offsets in the escape-free line to offsets in the raw line."""
+    offsets: list[int] = []
+    removed = 0
+    escapes = [(m.start(), m.end()) for m in ESCAPES.finditer(raw)]
+    for wanted in at:
+        while escapes and escapes[0][0] - removed < wanted:
+            first = escapes.pop(0)
+            removed += first[1] - first[0]
+        offsets.append(wanted + removed)
+    return offsets
