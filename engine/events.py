@@ -11,11 +11,14 @@ class Events:
     """Maps message shapes to event ids, in the order they are first seen.
 
     Drain's parameters: depth 4 and similarity 0.5; 0.4 (the paper's) joins messages of equal length that an engineer
-    tells apart. Digits are masked before Drain sees a shape, so its own masking stays off; its persistence is never used.
+    tells apart. Digits are masked before Drain sees a shape, so its own masking stays off; its persistence is never
+    used.
     """
 
     def __init__(self, similarity: float = 0.5, depth: int = 4, most_children: int = 100) -> None:
-        self._drain = Drain(depth=depth, sim_th=similarity, max_children=most_children, parametrize_numeric_tokens=False)
+        self._drain = Drain(
+            depth=depth, sim_th=similarity, max_children=most_children, parametrize_numeric_tokens=False
+        )
         self._of_shape: dict[bytes, int] = {}
         self._of_cluster: dict[int, int] = {}
         self._clusters: list[int] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from l4tui.engine.blocks import blocks
@@ -19,7 +19,7 @@ from l4tui.engine.sources import Source
 from l4tui.engine.store import Store
 from l4tui.engine.tidy import clean
 
-SAMPLE = 1 << 18  # bytes looked at from a source's beginning to find its dialect; a quarter of it in the middle and at the end
+SAMPLE = 1 << 18  # bytes of a source's beginning that tell its dialect; a quarter as much of its middle and end
 MOST_SAMPLED = 4000  # lines
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
 Progress = Callable[[int, int], None]
@@ -60,7 +60,9 @@ class Job:
     def _start_anew(self) -> None:
         self.store = Store()
         self.identity = Identity(
-            ranks_per_node=self.options.ranks_per_node, world_size=self.options.world_size, map_file=self.options.map_file
+            ranks_per_node=self.options.ranks_per_node,
+            world_size=self.options.world_size,
+            map_file=self.options.map_file,
         )
         self.merger = Merger(self.store, self.identity)
         self.order = OrderCache()
@@ -82,7 +84,9 @@ class Job:
             self.readers.append(Reader(source, Dialect()))
             self.identity.add_source(source.index, source.name)
 
-    def read_all(self, stop: threading.Event | None = None, progress: Progress | None = None, final: bool = True) -> None:
+    def read_all(
+        self, stop: threading.Event | None = None, progress: Progress | None = None, final: bool = True
+    ) -> None:
         """Read all there is now; `final`: a last line without its newline counts as a line."""
         stop = stop or threading.Event()
         total = sum(reader.source.size() for reader in self.readers)
@@ -112,9 +116,7 @@ class Job:
             self.merger.note(index, text)
             self.version += 1
 
-    def _read(
-        self, reader: Reader, end: int, stop: threading.Event, final: bool, told: Callable[[int], None]
-    ) -> None:
+    def _read(self, reader: Reader, end: int, stop: threading.Event, final: bool, told: Callable[[int], None]) -> None:
         if reader.judged < SETTLED and end > 2 * reader.judged and self._judge(reader, end):
             self._read_again(stop)
         mapper, translation = self._mapper(reader.dialect)

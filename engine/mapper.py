@@ -193,7 +193,9 @@ class Mapper:
             rows = np.flatnonzero(clock == c)
             at, plans = begin[rows], plan[rows]
             numbers = {
-                name: self._numbers(raw, at, plans, TIME_AT + k, 0) for k, name in enumerate(TIME) if name in kind.fields
+                name: self._numbers(raw, at, plans, TIME_AT + k, 0)
+                for k, name in enumerate(TIME)
+                if name in kind.fields
             }
             time[rows] = kind.times(numbers, self.context)
             dateless[rows] = kind.dateless
@@ -285,9 +287,7 @@ class Mapper:
                 flags[i] = Flag.CUT
         return flags
 
-    def _taught(
-        self, data: bytes, begin: np.ndarray, plan: np.ndarray, speaker: np.ndarray
-    ) -> list[tuple[int, bytes]]:
+    def _taught(self, data: bytes, begin: np.ndarray, plan: np.ndarray, speaker: np.ndarray) -> list[tuple[int, bytes]]:
         """Return each different telling line once per speaker."""
         out: list[tuple[int, bytes]] = []
         for i in np.flatnonzero(self.table.teaches[plan]).tolist():

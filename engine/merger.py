@@ -143,9 +143,7 @@ class Merger:
             self._lane.append(self._lane_ids.setdefault(lane_of(speaker), len(self._lane_ids)))
         return known
 
-    def _join_pieces(
-        self, carry: SourceCarry, flags: np.ndarray, speaker: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _join_pieces(self, carry: SourceCarry, flags: np.ndarray, speaker: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Give the rest of a line that the launcher cut to the speaker of its beginning."""
         speaker = speaker.copy()
         for i, (bits, who) in enumerate(zip(flags.tolist(), speaker.tolist(), strict=True)):

@@ -70,7 +70,8 @@ class Span(NamedTuple):
     """Where a field stands in a line: half-open byte range of the tidy line.
 
     Identity fields: task (id given by the launcher: srun label, MPI rank), rank (global, written by torch or a
-    template), local_rank, self_rank (what the program says of itself), node, pid, tid, actor, stream, group_rank, attempt.
+    template), local_rank, self_rank (what the program says of itself), node, pid, tid, actor, stream, group_rank,
+    attempt.
     Time fields: Y m d H M S f mon ampm epoch epoch_ms zone. Others: level file line func logger iter.
     """
 

@@ -84,8 +84,7 @@ class Plans:
         """Add the plan of a key by its first line; offsets from holds_to on do not hold (-1: all hold)."""
         k = self._new_row()
         spans = parse.spans if holds_to < 0 else tuple(s for s in parse.spans if s.end <= holds_to)
-        lost = len(spans) < len(parse.spans) or 0 <= holds_to < parse.text_at
-        loose = bool(lost and any(_must_hold(s) for s in set(parse.spans) - set(spans))) or 0 <= holds_to < parse.text_at
+        loose = 0 <= holds_to < parse.text_at or any(_must_hold(s) for s in set(parse.spans) - set(spans))
         self._place_identity(k, line, spans, parse)
         self._place_time(k, line, key, spans, parse)
         for span in spans:
@@ -99,7 +98,9 @@ class Plans:
         self.line_class[k] = line_class
         self.teaches[k] = parse.teaches
         self.infos.append(
-            PlanInfo(key, parse, shape_of(key[parse.text_at :]), _site(line, parse.spans), line_class, bool(self.loose[k]))
+            PlanInfo(
+                key, parse, shape_of(key[parse.text_at :]), _site(line, parse.spans), line_class, bool(self.loose[k])
+            )
         )
         return k
 

@@ -81,9 +81,7 @@ class Search:
         k = int(np.searchsorted(offsets, begin, "right"))
         return int(offsets[k]) if k < len(offsets) else newline + 1
 
-    def _with_odd(
-        self, data: bytes, offsets: np.ndarray, found: np.ndarray, odd: np.ndarray, first: int
-    ) -> np.ndarray:
+    def _with_odd(self, data: bytes, offsets: np.ndarray, found: np.ndarray, odd: np.ndarray, first: int) -> np.ndarray:
         """Judge lines that hold controls by their text without them."""
         hits = []
         for k in odd.tolist():

@@ -31,7 +31,8 @@ class Tidy(NamedTuple):
 def last_state(line: bytes) -> bytes:
     """Return what a terminal would show after the carriage returns of a line.
 
-    The last state that is neither blank nor a mere repetition of the launcher's tag (GNU parallel repeats it after each CR).
+    The last state that is neither blank nor a mere repetition of the launcher's tag (GNU parallel repeats it after
+    each CR).
     """
     states = line.split(b"\r")
     first = states[0]
