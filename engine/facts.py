@@ -1,0 +1,187 @@
+"""Facts: what a line tells of who is where, read by the patterns of facts.toml."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import tomllib
+from ast import literal_eval
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from l4tui.engine.model import UNKNOWN, Speaker
+
+MOST_RANKS = 1 << 20  # a list that names more is no list of ranks
+LONGEST = 4096  # bytes of a line that are searched
+_NUMBERS = ("rank", "local_rank", "node_index", "pid", "world_size", "nodes", "per_node", "attempt", "comm_size")
+
+
+class About(IntEnum):
+    """Whom a fact is about."""
+
+    WRITER = 0  # the process that wrote the line
+    PROCESS = 1  # a process, told by another
+    NODE = 2  # the node of the agent or script that wrote the line
+    JOB = 3
+    PLACE = 4  # on which node ranks or tasks are
+    TABLE = 5  # one row of a launcher's table; rows of one block belong together
+
+
+class Grade(IntEnum):
+    """How far a fact is to be trusted."""
+
+    WEAK = 1  # a program says it of itself
+    STRONG = 2  # the framework or the launcher wrote it
+
+
+class Fact(NamedTuple):
+    """One thing a line tells; UNKNOWN and empty where it does not."""
+
+    about: About
+    grade: Grade
+    speaker: Speaker
+    rank: int = UNKNOWN
+    local_rank: int = UNKNOWN
+    node: str | None = None
+    node_index: int = UNKNOWN
+    pid: int = UNKNOWN
+    world_size: int = UNKNOWN
+    nodes: int = UNKNOWN
+    per_node: int = UNKNOWN
+    attempt: int = UNKNOWN
+    comm_size: int = UNKNOWN  # the rank counts in a communicator of this size
+    comm_id: str | None = None
+    ranks: tuple[int, ...] = ()
+    layout: tuple[tuple[str, tuple[int, ...]], ...] = ()  # node → its ranks, in the job's order
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A pattern of facts.toml."""
+
+    name: str
+    about: About
+    grade: Grade
+    needs: tuple[bytes, ...]
+    regex: re.Pattern[bytes]
+
+
+@cache
+def lessons() -> tuple[Lesson, ...]:
+    """Load facts.toml once."""
+    table = tomllib.loads(Path(__file__).with_name("facts.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Lesson(
+            row["name"],
+            About[row["about"].upper()],
+            Grade[row["grade"].upper()],
+            tuple(need.lower().encode() for need in row["needs"]),
+            re.compile(row["pattern"].encode()),
+        )
+        for row in table["fact"]
+    )
+
+
+@cache
+def _any_need() -> re.Pattern[bytes]:
+    needs = sorted({need for lesson in lessons() for need in lesson.needs})
+    return re.compile(b"|".join(re.escape(need) for need in needs))
+
+
+def teaches(text: bytes) -> bool:
+    """Say whether a message tells something of who is where; for use once per new shape."""
+    head = text[:LONGEST]
+    low = head.lower()
+    if _any_need().search(low) is None:
+        return False
+    return any(any(need in low for need in one.needs) and one.regex.search(head) for one in lessons())
+
+
+def read(text: bytes, speaker: Speaker) -> list[Fact]:
+    """Return what a message tells; the speaker is the line's, with its source and epoch."""
+    head = text[:LONGEST]
+    low = head.lower()
+    if _any_need().search(low) is None:
+        return []
+    found = []
+    for one in lessons():
+        if any(need in low for need in one.needs):
+            match = one.regex.search(head)
+            if match is not None:
+                found.append(_fact(one, match.groupdict(), speaker))
+    return found
+
+
+def attempt_told(text: bytes) -> int:
+    """Return the restart that a message says its writer belongs to or begins; UNKNOWN where it says none."""
+    low = text[:LONGEST].lower()
+    if b"restart" not in low and b"attempt" not in low:
+        return UNKNOWN
+    return max((fact.attempt for fact in read(text, Speaker(UNKNOWN))), default=UNKNOWN)
+
+
+def _fact(one: Lesson, groups: dict[str, bytes | None], speaker: Speaker) -> Fact:
+    text = {name: value.decode("ascii", "replace") for name, value in groups.items() if value is not None}
+    numbers = {name: _number(text[name]) for name in _NUMBERS if name in text}
+    if "peers" in text:
+        numbers["comm_size"] = _number(text["peers"]) + 1
+    if "turn" in text:
+        numbers["attempt"] = _number(text["turn"]) - 1
+    if "left" in text:
+        numbers["attempt"] = max(UNKNOWN, _number(text["turns"]) - _number(text["left"]) + 1)
+    if "standalone" in text:
+        numbers["nodes"] = 1
+    layout = _layout(text)
+    if layout:
+        numbers["world_size"] = sum(len(ranks) for _, ranks in layout)
+        numbers["nodes"] = len(layout)
+    ranks = expand(text.get("ranks") or text.get("tasks") or "")
+    node = text.get("node") or text.get("node2")
+    return Fact(
+        one.about, one.grade, speaker, node=node and node.rstrip("."), comm_id=text.get("comm_id"),
+        ranks=ranks, layout=layout, **numbers,
+    )  # fmt: skip
+
+
+def _number(text: str) -> int:
+    """Return a number that fits the columns; UNKNOWN for a longer one."""
+    return int(text) if len(text) < 10 else UNKNOWN
+
+
+def expand(text: str) -> tuple[int, ...]:
+    """Expand Slurm's and Python's lists of numbers: ``0-1,3`` and ``0, 1, 3``."""
+    out: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdigit() or len(first) > 9 or (last and (not last.isdigit() or len(last) > 9)):
+            continue
+        if len(out) + int(last or first) - int(first) >= MOST_RANKS:
+            return ()
+        out.extend(range(int(first), int(last or first) + 1))
+    return tuple(out)
+
+
+def _layout(text: dict[str, str]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Count ranks up in the order of a DeepSpeed host list."""
+    try:
+        if "world_info" in text:
+            slots = json.loads(base64.urlsafe_b64decode(text["world_info"] + "=="))
+        else:
+            slots = literal_eval(text.get("layout", "{}"))
+    except (ValueError, SyntaxError, binascii.Error, RecursionError, MemoryError):
+        return ()
+    if not isinstance(slots, dict):
+        return ()
+    out = []
+    at = 0
+    for node, devices in slots.items():
+        if not isinstance(node, str) or not isinstance(devices, list):
+            return ()
+        out.append((node, tuple(range(at, at + len(devices)))))
+        at += len(devices)
+    return tuple(out)
