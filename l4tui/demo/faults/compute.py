@@ -1,0 +1,220 @@
+"""Faults of one process or its GPU."""
+
+from __future__ import annotations
+
+from l4tui.demo import launchers
+from l4tui.demo.faults.base import Fault, Scenario
+from l4tui.demo.ink import SECOND
+from l4tui.demo.job import DMESG, LAUNCHER
+from l4tui.demo.stages import bus_of
+from l4tui.demo.steps import MS, Step
+from l4tui.demo.tracebacks import BACKWARD, FIT, FORWARD, LIB, TRAIN, Frame, traceback
+
+
+class Dies(Fault):
+    """Base of faults that kill one rank in the forward or backward pass."""
+
+    stage, scope, ends, outcome = "train", "ranks", True, "failed"
+    code = 1
+
+    def prepare(self) -> None:
+        self.blame_rank()
+        self.told()
+
+    def told(self) -> None:
+        """Set the patterns."""
+
+    def strike(self, step: Step | None) -> None:
+        assert step is not None
+        rank = self.ranks[0]
+        now = int(step.fetched[rank]) + int(self.rng.uniform(120, 380)) * MS
+        self.speak(rank, now)
+        self.lost([rank], now + SECOND // 4, self.code)
+
+    def speak(self, rank: int, now: int) -> None:
+        """Say the culprit's last words."""
+
+
+class GpuMemory(Dies):
+    """One rank runs out of GPU memory after its use crept up."""
+
+    def told(self) -> None:
+        self.patterns, self.scopes = (
+            (rf"\[rank{self.ranks[0]}\]: torch\.OutOfMemoryError: CUDA out of memory",),
+            ("culprit",),
+        )
+
+    def shape(self, step: Step) -> None:
+        step.memory[self.ranks[0]] += min(15.0, 15.0 * step.number / self.at)
+
+    def speak(self, rank: int, now: int) -> None:
+        free = self.rng.uniform(0.1, 0.9)
+        error = (
+            f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU {self.job.local(rank)} has a total "
+            f"capacity of 79.11 GiB of which {free:.2f} GiB is free. Including non-PyTorch memory, this process has "
+            f"{79.11 - free:.2f} GiB memory in use. Of the allocated memory 70.42 GiB is allocated by PyTorch, and 5.38 GiB is "
+            "reserved by PyTorch but unallocated."
+        )
+        frames: list[Frame] = [*FORWARD, (f"{TRAIN}/layers.py", 97, "forward", "scores = torch.matmul(query, key)")]
+        self.job.raise_on(rank, now, traceback(frames, error))
+
+
+class ForwardException(Dies):
+    """One rank meets a token id outside the vocabulary."""
+
+    def told(self) -> None:
+        self.patterns, self.scopes = (
+            (rf"\[rank{self.ranks[0]}\]: IndexError: index out of range in self",),
+            ("culprit",),
+        )
+
+    def speak(self, rank: int, now: int) -> None:
+        frames: list[Frame] = [
+            *FORWARD,
+            (f"{LIB}/torch/nn/functional.py", 2551, "embedding", "return torch.embedding(weight, input, padding_idx)"),
+        ]
+        self.job.raise_on(rank, now, traceback(frames, "IndexError: index out of range in self"))
+
+
+class Killed(Dies):
+    """The kernel kills one rank for host memory; the rank itself says nothing."""
+
+    code = -9
+
+    def told(self) -> None:
+        job, rank = self.job, self.ranks[0]
+        pid = job.pids[rank]
+        if launchers.uses_agents(job):
+            self.patterns = (
+                rf"failed \(exitcode: -9\) local_rank: \d+ \(pid: {pid}\)",
+                rf"\(SIGKILL\) received by PID {pid}\b",
+            )
+        elif job.spec.layout == "mpirun":
+            self.patterns = (rf"process rank {rank} with PID {pid} .*\(Killed\)",)
+        else:
+            self.patterns = (rf"task {rank}: (Killed|Out Of Memory)",)
+        self.patterns += (rf"Out of memory: Killed process {pid} |oom-kill:.*pid={pid}\b",)
+        self.scopes = tuple("agent" for _ in self.patterns)
+
+    def speak(self, rank: int, now: int) -> None:
+        job, node = self.job, self.job.node_of(rank)
+        pid, up = job.pids[rank], 88_000 + (now - job.spec.start) / SECOND
+        kernel = DMESG - node
+        job.raw(kernel, job.spec.start, f"[{88_000:12.6f}] Linux version 5.15.0-113-generic (buildd@lcy02)")
+        job.raw(
+            kernel,
+            now,
+            f"[{up:12.6f}] python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+        )
+        text = f"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,task=python3,pid={pid},uid=1003"
+        job.raw(kernel, now + 1000, f"[{up + 1e-5:12.6f}] {text}")
+        text = f"Memory cgroup out of memory: Killed process {pid} (python3) total-vm:238812432kB, anon-rss:201123344kB"
+        job.raw(kernel, now + 2000, f"[{up + 2e-5:12.6f}] {text}")
+        if job.spec.layout in ("srun", "ranks"):
+            text = f"slurmstepd-{job.hosts[node]}: error: Detected 1 oom_kill event in StepId={job.number}.0. "
+            job.raw(-1 - node, now + SECOND, text + "Some of the step tasks have been OOM Killed.", True)
+
+
+class Segfault(Dies):
+    """One rank crashes in native code."""
+
+    code = -11
+
+    def told(self) -> None:
+        self.patterns, self.scopes = (r"Fatal Python error: Segmentation fault",), ("culprit",)
+
+    def speak(self, rank: int, now: int) -> None:
+        thread = f"0x{int(self.rng.integers(1 << 44, 1 << 46)):016x}"
+        frames = [*reversed(BACKWARD)]
+        stack = "\n".join(f'  File "{file}", line {line} in {name}' for file, line, name, _ in frames)
+        text = f"Fatal Python error: Segmentation fault\n\nCurrent thread {thread} (most recent call first):\n{stack}\n"
+        self.job.raw(rank, now, text.rstrip("\n"), True)
+
+
+class EccError(Dies):
+    """A GPU has an uncorrectable memory error; the kernel log of its node has the Xid."""
+
+    code = -6
+
+    def told(self) -> None:
+        self.patterns = (
+            rf"\[rank{self.ranks[0]}\]: .*uncorrectable ECC error encountered",
+            r"NVRM: Xid \(PCI:[0-9a-f:]+\): (48|94),",
+        )
+        self.scopes = ("culprit", "agent")
+
+    def speak(self, rank: int, now: int) -> None:
+        job, node = self.job, self.job.node_of(rank)
+        up = 51_000 + (now - job.spec.start) / SECOND
+        kernel, bus = DMESG - node, bus_of(job.local(rank))
+        job.raw(kernel, job.spec.start, f"[{51_000:12.6f}] nvidia-nvswitch: loading out-of-tree module")
+        text = "DBE (double bit error) ECC error at SM0, contained: no"
+        job.raw(
+            kernel,
+            now - 40 * MS,
+            f"[{up - 0.04:12.6f}] NVRM: Xid (PCI:{bus}): 48, pid={job.pids[rank]}, name=python3, {text}",
+        )
+        for other in range(min(2, job.per_node)):
+            text = f"NVRM: Xid (PCI:{bus_of(other)}): 45, pid={job.pids[node * job.per_node + other]}, name=python3, Ch 00000008"
+            job.raw(kernel, now + SECOND, f"[{up + 1:12.6f}] {text}")
+        frames: list[Frame] = [*FIT, (f"{TRAIN}/trainer.py", 212, "train_step", "self.optimizer.step()")]
+        error = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered\nCUDA kernel errors might be "
+        error += "asynchronously reported at some other API call, so the stacktrace below might be incorrect."
+        job.raise_on(rank, now, traceback(frames, error))
+
+
+class OffBus(Dies):
+    """A GPU falls off the bus and takes its node with it."""
+
+    code = -6
+
+    def told(self) -> None:
+        self.patterns = (
+            rf"\[rank{self.ranks[0]}\]: .*CUDA error: unknown error",
+            r"Xid \(PCI:[0-9a-f:]+\): 79,|fallen off the bus",
+        )
+        self.scopes = ("culprit", "agent")
+
+    def speak(self, rank: int, now: int) -> None:
+        job, node = self.job, self.job.node_of(rank)
+        up = 64_000 + (now - job.spec.start) / SECOND
+        kernel, bus = DMESG - node, bus_of(job.local(rank))
+        job.raw(kernel, job.spec.start, f"[{64_000:12.6f}] mlx5_core 0000:0c:00.0: firmware version: 28.39.1002")
+        job.raw(
+            kernel,
+            now - 9 * MS,
+            f"[{up - 0.009:12.6f}] NVRM: Xid (PCI:{bus}): 79, pid='<unknown>', GPU has fallen off the bus.",
+        )
+        job.raw(kernel, now - 8 * MS, f"[{up - 0.008:12.6f}] NVRM: GPU {bus}.0: GPU has fallen off the bus.")
+        job.raise_on(rank, now, traceback(FORWARD, "torch.AcceleratorError: CUDA error: unknown error"))
+
+
+class ElasticRestart(Dies):
+    """A rank dies on the same record in both attempts: the launcher restarts the job once, then gives up."""
+
+    def told(self) -> None:
+        self.patterns = (rf"\[rank{self.ranks[0]}\]: ValueError: record \d+ of shard_\d+: checksum mismatch",)
+        self.scopes = ("culprit",)
+        self.job.restarts_left = 1
+
+    def speak(self, rank: int, now: int) -> None:
+        frames: list[Frame] = [*FIT, (f"{TRAIN}/data.py", 148, "decode", "raise ValueError(text)")]
+        error = f"ValueError: record {1711 + rank} of shard_{rank + 204:05}: checksum mismatch, stored 9f31c2aa, computed 9f31c2ab"
+        self.job.raise_on(rank, now, traceback(frames, error))
+
+    def between(self) -> None:
+        """Say what stands between two attempts where no agent restarts the ranks."""
+        job = self.job
+        if not launchers.uses_agents(job):
+            job.raw(LAUNCHER, job.wait(5), f"+ restarting job {job.number}, attempt {job.attempt + 1} of 1")
+
+
+SCENARIOS = (
+    Scenario("oom-gpu", "one rank runs out of GPU memory", "oom_gpu", GpuMemory),
+    Scenario("rank-exception", "one rank raises in the forward pass", "code", ForwardException),
+    Scenario("rank-killed", "the kernel kills one rank for host memory", "oom_host", Killed),
+    Scenario("segfault", "one rank crashes in native code", "crash", Segfault),
+    Scenario("ecc-error", "uncorrectable memory error of one GPU, Xid in dmesg", "gpu", EccError),
+    Scenario("gpu-off-bus", "a GPU falls off the bus, Xid 79 in dmesg", "gpu", OffBus),
+    Scenario("elastic-restart", "the same rank fails in two attempts", "data", ElasticRestart),
+)

@@ -1,0 +1,3 @@
+"""TMP."""
+
+SCENARIOS = ()

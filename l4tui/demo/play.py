@@ -1,0 +1,112 @@
+"""Run a job from launch to its end: batches of lines, one a stage or an iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from l4tui.demo import stages
+from l4tui.demo.faults import Fault, scenario_named
+from l4tui.demo.faults.compute import ElasticRestart
+from l4tui.demo.job import Job, Line, Spec
+from l4tui.demo.steps import Step, finish, habits, noise
+from l4tui.demo.styles import style_named
+
+
+class Batch(NamedTuple):
+    """Lines in order of time; `iteration` is 0 outside training."""
+
+    stage: str
+    iteration: int
+    lines: list[Line]
+
+
+SETUP: tuple[tuple[str, Callable[[Job], None]], ...] = (
+    ("launch", stages.launch),
+    ("init", stages.init),
+    ("data", stages.data),
+    ("model_build", stages.model_build),
+)
+
+
+def prepare(spec: Spec) -> tuple[Job, Fault]:
+    """Set up a job and its fault.
+
+    Raises:
+        ValueError: an unknown scenario, style or layout, or ranks that do not divide over the nodes.
+    """
+    scenario = scenario_named(spec.scenario)
+    job = Job(spec, style_named(spec.style))
+    job.npu = scenario.npu
+    return job, scenario.fault(job)
+
+
+def play(job: Job, fault: Fault) -> Iterator[Batch]:
+    """Yield the whole job."""
+    while True:
+        for name, stage in SETUP:
+            if fault.breaks(name):
+                fault.strike(None)
+                yield Batch(name, 0, job.flush())
+                return
+            stage(job)
+            fault.after(name)
+            yield Batch(name, 0, job.flush())
+        yield from train(job, fault)
+        if job.restarts_left <= 0 or not isinstance(fault, ElasticRestart):
+            return
+        job.restarts_left -= 1
+        restart(job, fault)
+
+
+def restart(job: Job, fault: ElasticRestart) -> None:
+    """Begin the next attempt: new processes, same launcher."""
+    fault.between()
+    job.attempt += 1
+    job.renew_pids()
+    job.wait(20)
+
+
+def train(job: Job, fault: Fault, first: int = 1) -> Iterator[Batch]:
+    """Yield the training iterations with checkpoints and evaluations, and the end of the job."""
+    for number in range(first, job.spec.iterations + 1):
+        step = begin(job, fault, number)
+        if fault.breaks("train", number):
+            fault.strike(step)
+            yield Batch("train", number, job.flush())
+            return
+        end(job, fault, step)
+        yield Batch("train", number, job.flush())
+        for name, every, stage in (
+            ("checkpoint", job.ckpt_every, stages.checkpoint),
+            ("eval", job.eval_every, stages.evaluate),
+        ):
+            if number % every == 0:
+                if fault.breaks(name, number):
+                    fault.strike(step)
+                    yield Batch(name, number, job.flush())
+                    return
+                stage(job, number)
+                yield Batch(name, number, job.flush())
+    stages.teardown(job)
+    yield Batch("teardown", 0, job.flush())
+
+
+def begin(job: Job, fault: Fault, number: int) -> Step:
+    """Start an iteration: what ranks say before they wait for each other."""
+    step = Step(job, number)
+    fault.shape(step)
+    step.settle(job.rng)
+    for rank in range(job.ranks):
+        job.style.begin(job, step, rank)
+    return step
+
+
+def end(job: Job, fault: Fault, step: Step) -> None:
+    """End an iteration: what ranks say when it is done."""
+    for rank in range(job.ranks):
+        job.style.step(job, step, rank)
+    habits(job, step)
+    noise(job, step, fault.decoys)
+    fault.during(step)
+    finish(job, step)
