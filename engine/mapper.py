@@ -6,11 +6,13 @@ the merge (merger.py) carries records, iterations and dates from one to the next
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from l4tui.engine.clock import ClockContext, compile_clock
+from l4tui.engine.facts import teaches
 from l4tui.engine.formats import Dialect, Parser
 from l4tui.engine.keys import DIGITS_TO_ZERO, LONGEST_KEY, collapse, key_of, volatile_key
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Parse, Speaker
@@ -128,6 +130,8 @@ class Mapper:
 
     def _new_plan(self, line: bytes, masked: bytes, holds_to: int) -> int:
         parse = self.parser.parse(line)
+        if not parse.teaches and teaches(line[parse.text_at :]):
+            parse = replace(parse, teaches=True)
         if len(self._masked) < MOST_KEYS:
             plan = self.table.add(line, key_of(line), parse, classify(line[parse.text_at :], parse), holds_to)
             self._masked[masked] = plan

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from l4tui.engine.clock import date_carry
-from l4tui.engine.facts import is_restart, read
+from l4tui.engine.facts import attempt_told, read
 from l4tui.engine.identity import Identity
 from l4tui.engine.lanes import lane_of
 from l4tui.engine.mapper import Part
@@ -114,8 +114,8 @@ class Merger:
         cuts = [0]
         epochs = [carry.epoch]
         for entry, text in part.taught:
-            if is_restart(text):
-                carry.epoch += 1
+            if (told := attempt_told(text)) > carry.epoch:
+                carry.epoch = told
                 cuts.append(entry + 1)
                 epochs.append(carry.epoch)
         out = np.empty(len(part.speaker), np.int32)

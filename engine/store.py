@@ -30,15 +30,21 @@ class Growing:
         """Append values, cast to the column's type."""
         end = self.length + len(values)
         if end > len(self._data):
-            larger = np.empty(max(end, len(self._data) * 3 // 2), self._data.dtype)
-            larger[: self.length] = self._data[: self.length]
-            self._data = larger
+            self._make_room(end)
         self._data[self.length : end] = values
         self.length = end
 
+    def _make_room(self, end: int) -> None:
+        larger = np.empty(max(end, len(self._data) * 3 // 2), self._data.dtype)
+        larger[: self.length] = self._data[: self.length]
+        self._data = larger
+
     def append(self, value: int) -> None:
         """Append one value."""
-        self.extend(np.array([value], self._data.dtype))
+        if self.length == len(self._data):
+            self._make_room(self.length + 1)
+        self._data[self.length] = value
+        self.length += 1
 
     def replace(self, values: np.ndarray) -> None:
         """Put new values in place of all that are held; views taken earlier keep the old ones."""

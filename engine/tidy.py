@@ -14,9 +14,9 @@ import numpy as np
 from l4tui.engine.formats import Dialect, cut, midline_suspects
 from l4tui.engine.model import Flag
 
-# CSI, OSC (to BEL or ST), two-byte escapes, a lone ESC; never over the end of a line.
+# CSI (or what a cut line left of it), OSC (to BEL or ST), two-byte escapes, a lone ESC; never over the end of a line.
 ESCAPES = re.compile(
-    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_0-9=>a-z])?|\x00"
+    rb"\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|(?=\r|\n|\Z))|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_0-9=>a-z])?|\x00"
 )
 
 
