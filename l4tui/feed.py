@@ -1,0 +1,185 @@
+"""Two threads between a job and the screen: one reads what there is, one turns it into rows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from l4tui.engine.view import Rows, Scope
+from l4tui.lenses import Lens, facts_of
+from l4tui.vitals import Vitals, vitals_of
+from l4tui.widgets.line import Facts
+
+if TYPE_CHECKING:
+    from l4tui.engine.snapshot import Snapshot
+
+FRAME_S = 1 / 15  # updates come no faster
+FOLLOW_S = 0.25  # and while following no faster than this, which bounds the traffic to the terminal
+IDLE_S = (0.05, 0.5)  # wait between two looks for growth: short at first, longer the longer nothing comes
+
+
+class Live(Protocol):
+    """What the feed needs of a job."""
+
+    def read_all(self, stop: threading.Event | None, progress: Callable[[int, int], None] | None) -> None:
+        """Read all there is."""
+
+    def poll(self) -> bool:
+        """Read what has grown; True when something changed."""
+
+    def snapshot(self) -> Snapshot:
+        """Give a frozen view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What the screen is told: everything belongs to one snapshot and one scope."""
+
+    snapshot: Snapshot
+    scope: Scope
+    rows: Rows
+    facts: Facts
+    vitals: Vitals
+    renumbered: bool  # entry ids mean something else than before
+    relabelled: bool  # ranks of known lines have been learnt or corrected
+    error: str = ""
+
+
+class Feed:
+    """Reads and views in the background; `post` gets at most one Update until `taken` is called."""
+
+    def __init__(self, job: Live, lenses: dict[str, Lens], post: Callable[[Update], None], *, follow: bool) -> None:
+        self._job, self._lenses, self._post, self._follow = job, lenses, post, follow
+        self._stop = threading.Event()
+        self._wake = threading.Condition()
+        self._scope = Scope()
+        self._dirty = self._rescoped = False
+        self._interval = FRAME_S
+        self._free = True  # the screen has taken the last update
+        self._reading = threading.Event()
+        self._reading.set()
+        self.progress = 0.0  # share of the bytes read at first
+        self.grown_at: float | None = None  # monotonic time of the last growth after the first reading
+        self.failure = ""
+        self._last: tuple[int, np.ndarray] | None = None
+        self._threads = [
+            threading.Thread(target=self._read, name="l4tui-reader", daemon=True),
+            threading.Thread(target=self._view, name="l4tui-viewer", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Stop both threads; returns when they have ended or half a second later."""
+        self._stop.set()
+        self._reading.set()
+        with self._wake:
+            self._wake.notify_all()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(0.5)
+
+    @property
+    def scope(self) -> Scope:
+        """What is asked for."""
+        return self._scope
+
+    @property
+    def reading(self) -> bool:
+        """Whether growth is read."""
+        return self._reading.is_set()
+
+    def set_scope(self, scope: Scope) -> None:
+        """Ask for other rows; they come as an update."""
+        with self._wake:
+            self._scope, self._rescoped = scope, True
+            self._wake.notify_all()
+
+    def set_reading(self, reading: bool) -> None:
+        """Pause reading, or go on."""
+        (self._reading.set if reading else self._reading.clear)()
+
+    def set_following(self, following: bool) -> None:
+        """Tell whether the screen moves with what is written."""
+        self._interval = FOLLOW_S if following else FRAME_S
+
+    def taken(self) -> None:
+        """Say that the screen has shown the last update."""
+        with self._wake:
+            self._free = True
+            self._wake.notify_all()
+
+    def _changed(self) -> None:
+        with self._wake:
+            self._dirty = True
+            self._wake.notify_all()
+
+    def _read(self) -> None:
+        try:
+            self._job.read_all(self._stop, self._on_progress)
+            self.progress = 1.0
+            self._changed()
+            wait = IDLE_S[0]
+            while self._follow and not self._stop.wait(wait):
+                self._reading.wait()
+                if self._job.poll():
+                    self.grown_at, wait = time.monotonic(), IDLE_S[0]
+                    self._changed()
+                else:
+                    wait = min(wait * 1.3, IDLE_S[1])
+        except Exception as error:
+            self.failure = f"reading stopped: {type(error).__name__}: {error}"
+            self._changed()
+
+    def _on_progress(self, done: int, total: int) -> None:
+        self.progress = done / total if total else 1.0
+        self._changed()
+
+    def _view(self) -> None:
+        shown = 0.0
+        while not self._stop.is_set():
+            with self._wake:
+                self._wake.wait_for(lambda: self._stop.is_set() or (self._free and (self._dirty or self._rescoped)))
+                early = not self._rescoped
+            if early and self._wait(shown + self._interval - time.monotonic()):
+                return
+            with self._wake:
+                self._dirty = self._rescoped = False
+                self._free = False
+                scope = self._scope
+            update = self._update(scope)
+            if self._stop.is_set():
+                return
+            shown = time.monotonic()
+            self._post(update)
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for the next frame, or until the scope changes; True when it is time to end."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._stop.is_set() or self._rescoped, max(seconds, 0))
+        return self._stop.is_set()
+
+    def _update(self, scope: Scope) -> Update:
+        snapshot = self._job.snapshot()
+        error = self.failure
+        try:
+            rows = self._lenses[scope.lens].rows(snapshot, scope, self._stop)
+        except Exception as problem:  # a scope must never end the thread: show all and say so
+            error = str(problem)
+            rows = self._lenses["lines"].rows(snapshot, Scope(), self._stop)
+        generation, ranks = snapshot.generation, snapshot.ranks.rank
+        renumbered = relabelled = False
+        if self._last is not None:
+            renumbered = generation != self._last[0]
+            common = min(len(ranks), len(self._last[1]))
+            relabelled = not np.array_equal(ranks[:common], self._last[1][:common])
+        self._last = (generation, ranks)
+        return Update(snapshot, scope, rows, facts_of(snapshot), vitals_of(snapshot), renumbered, relabelled, error)

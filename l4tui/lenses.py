@@ -1,0 +1,124 @@
+"""Lenses: ways to show the same job as rows. A new one is a class here or elsewhere and an entry in LENSES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from l4tui.engine.model import NO_TIME, Flag, Kind
+from l4tui.engine.view import Ids, Rows, Scope, Viewer
+from l4tui.widgets.cells import clean
+from l4tui.widgets.line import Facts, Line
+
+if TYPE_CHECKING:
+    from l4tui.engine.snapshot import Snapshot
+
+SORTS = {Kind.RANK: "rank", Kind.MIXED: "mixed", Kind.LAUNCHER: "launcher", Kind.UNKNOWN: "unknown"}
+TAIL = 20_000  # entries looked at to see which columns the log needs
+
+
+class Lens(Protocol):
+    """A way to show a job."""
+
+    def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Rows:
+        """Select and order what the scope shows; called from a thread."""
+
+    def lines(self, snapshot: Snapshot, keys: Ids) -> list[Line]:
+        """Make rows ready to be painted; called from a thread, reads files."""
+
+    def entry(self, snapshot: Snapshot, key: int) -> int:
+        """Give the entry a row stands for."""
+
+
+class EntryLens:
+    """One row per line (or per rank's part of one), in merged order."""
+
+    def __init__(self, viewer: Viewer, ascii_only: bool) -> None:
+        self._viewer = viewer
+        self._ascii = ascii_only
+
+    def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Rows:
+        """Select the scope's entries."""
+        return self._viewer.rows(snapshot, scope, stop)
+
+    def entry(self, snapshot: Snapshot, key: int) -> int:
+        """A row is an entry."""
+        return min(key, snapshot.length - 1)
+
+    def lines(self, snapshot: Snapshot, keys: Ids) -> list[Line]:
+        """Read the texts of a page and who wrote them."""
+        keys = keys[keys < snapshot.length]
+        speakers, plans, flags = snapshot.speaker[keys], snapshot.plan[keys], snapshot.flags[keys]
+        times = np.where(flags & Flag.TIMED, snapshot.clock[keys], NO_TIME).tolist()
+        table = snapshot.ranks
+        columns = zip(
+            keys.tolist(),
+            snapshot.texts(keys.tolist()),
+            flags.tolist(),
+            table.kind[speakers].tolist(),
+            table.rank[speakers].tolist(),
+            table.local_rank[speakers].tolist(),
+            table.node[speakers].tolist(),
+            snapshot.plans.level[plans].tolist(),
+            snapshot.plans.site[plans].tolist(),
+            snapshot.record[keys].tolist(),
+            times,
+            strict=True,
+        )
+        lines = []
+        for key, text, flag, kind, rank, local, node, level, site, record, time in columns:
+            sort = SORTS[Kind(kind)]
+            if flag & Flag.NOTE:
+                sort = "note"
+            elif flag & Flag.SPLIT and is_mixed(snapshot, key):
+                sort = "mixed"
+            lines.append(
+                Line(
+                    key=key,
+                    text=clean(text, self._ascii),
+                    who=str(rank) if rank >= 0 else str(local) if local >= 0 and kind == Kind.UNKNOWN else "",
+                    node=clean(snapshot.nodes[node], self._ascii) if node >= 0 else "",
+                    sort=sort,
+                    level=level,
+                    time=time,
+                    site=clean(snapshot.sites[site], self._ascii) if site >= 0 else "",
+                    head=record == key,
+                )
+            )
+        return lines
+
+
+def is_mixed(snapshot: Snapshot, entry: int) -> bool:
+    """Say whether the physical line of an entry holds text of several ranks."""
+    first, last = entry, entry + 1
+    while first > 0 and snapshot.flags[first] & Flag.SEGMENT:
+        first -= 1
+    while last < snapshot.length and snapshot.flags[last] & Flag.SEGMENT:
+        last += 1
+    speakers = snapshot.speaker[first:last]
+    return len(set(zip(snapshot.ranks.kind[speakers].tolist(), snapshot.ranks.rank[speakers].tolist(), strict=True))) > 1
+
+
+def facts_of(snapshot: Snapshot) -> Facts:
+    """See which columns the log needs and how wide they are."""
+    tail = slice(max(snapshot.length - TAIL, 0), snapshot.length)
+    plans = np.unique(snapshot.plan[tail])
+    sites = np.unique(snapshot.plans.site[plans])
+    names = [snapshot.sites[i] for i in sites[sites >= 0].tolist()]
+    counts = snapshot.counts()
+    top = max(counts.per_rank, default=0)
+    who = len(str(top)) if counts.per_rank else 1
+    local = int(snapshot.ranks.local_rank.max(initial=-1)) if counts.unknown else -1
+    return Facts(
+        who_width=max(who + (1 if counts.mixed else 0), 1 + len(str(local)) if local >= 0 else 1),
+        node_width=max((len(node) for node in snapshot.nodes), default=0) if len(snapshot.nodes) > 1 else 0,
+        site_width=max((len(name) for name in names), default=0),
+        has_time=bool((snapshot.flags[tail] & Flag.TIMED).any()),
+        has_level=bool((snapshot.plans.level[plans] > 0).any()),
+    )
+
+
+LENSES: dict[str, Callable[[Viewer, bool], Lens]] = {"lines": EntryLens}

@@ -1,0 +1,57 @@
+"""One-line displays made of parts that give way by rank of importance when the terminal is narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from l4tui.widgets.cells import fit, width_of
+
+GAP = "  "
+
+
+class Part(NamedTuple):
+    """A piece of a bar; of those that do not fit, the one with the highest `give` goes first. 0 never goes."""
+
+    text: str
+    style: str = "plain"
+    give: int = 0
+    glue: bool = False  # stands against the part before it, without a gap
+    right: bool = False  # from the first such part on: flush right
+
+
+def bar(parts: Sequence[Part], width: int, style_of: Callable[[str], Style], ellipsis: str = "…") -> Strip:
+    """Lay parts out in `width` cells."""
+    kept = [part for part in parts if part.text]
+    while kept and _length(kept) > width:
+        worst = max(part.give for part in kept)
+        if worst == 0:
+            break
+        last = max(i for i, part in enumerate(kept) if part.give == worst)
+        kept.pop(last)
+    used, segments, at_right = 0, [], False
+    total = _length(kept)
+    for i, part in enumerate(kept):
+        if part.right and not at_right:
+            at_right = True
+            fill = max(width - total, 0)
+            segments.append(Segment(" " * fill, style_of("plain")))
+            used += fill
+        gap = "" if i == 0 or part.glue else GAP
+        text = fit(part.text, max(min(width_of(part.text), width - used - len(gap)), 0), ellipsis)
+        if not text:
+            break
+        segments += [Segment(gap, style_of("plain")), Segment(text, style_of(part.style))]
+        used += len(gap) + width_of(text)
+    segments.append(Segment(" " * max(width - used, 0), style_of("plain")))
+    return Strip(segments, max(width, used))
+
+
+def _length(parts: Sequence[Part]) -> int:
+    return sum(width_of(part.text) for part in parts) + sum(
+        len(GAP) for i, part in enumerate(parts) if i and not part.glue
+    )

@@ -1,0 +1,69 @@
+"""Signs for states, each with an ASCII form; a state is never told by colour alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from l4tui.engine.model import Level
+
+
+class Glyphs(NamedTuple):
+    """One set of signs; every sign is one cell wide."""
+
+    mixed: str
+    launcher: str
+    unknown: str
+    note: str
+    cursor: str
+    mark: str
+    select: str
+    track: str
+    thumb: str
+    hit: str
+    running: str
+    silent: str
+    failed: str
+    completed: str
+    ellipsis: str
+    down: str
+    dot: str
+    bars: str
+    more: str
+    bar: str
+
+
+UNICODE = Glyphs(
+    mixed="≠", launcher="⚙", unknown="?", note="§", cursor="▌", mark="◆", select="┃", track="│", thumb="█", hit="╾",
+    running="●", silent="◌", failed="✖", completed="✔", ellipsis="…", down="↓", dot="·", bars="▁▂▃▄▅▆▇█",
+    more="›", bar="█",
+)  # fmt: skip
+ASCII = Glyphs(
+    mixed="%", launcher="*", unknown="?", note="=", cursor=">", mark="+", select="|", track=":", thumb="#", hit="-",
+    running="o", silent="z", failed="X", completed="v", ellipsis="~", down="v", dot="-", bars="_.-=+*%#",
+    more=">", bar="#",
+)  # fmt: skip
+
+LEVELS = {
+    Level.NONE: " ",
+    Level.TRACE: "t",
+    Level.DEBUG: "d",
+    Level.INFO: " ",  # the usual is not marked: what is rare stands out
+    Level.WARNING: "W",
+    Level.ERROR: "E",
+    Level.FATAL: "F",
+}
+
+
+def glyphs(ascii_only: bool) -> Glyphs:
+    """Give the signs for this terminal."""
+    return ASCII if ascii_only else UNICODE
+
+
+def sparkline(values: list[float], bars: str) -> str:
+    """Draw values as bars, the lowest and highest of them spanning the range; equal values are low."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    if high - low < 0.02 * abs(high):  # what does not vary is not made to look as if it did
+        return bars[0] * len(values)
+    return "".join(bars[min(int((v - low) / (high - low) * len(bars)), len(bars) - 1)] for v in values)

@@ -1,0 +1,86 @@
+"""What stands above the log: the job, how it is, where it has got to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from l4tui.widgets.bars import Part
+from l4tui.widgets.barwidget import Bars
+from l4tui.widgets.cells import clean
+from l4tui.widgets.glyphs import Glyphs, sparkline
+
+DURATIONS = 16  # iterations in the sparkline
+
+
+class Health(NamedTuple):
+    """How the job is; `state` is running, silent, failed, completed or read (nothing follows)."""
+
+    name: str = ""
+    state: str = "read"
+    silent_s: int = 0
+    world_size: int = -1
+    heard: int = 0
+    nodes: int = 0
+    stage: str = ""
+    iteration: int = -1
+    durations: tuple[float, ...] = ()  # seconds, oldest first
+    progress: float = 1.0  # share of the bytes that is indexed
+    verdict: str = ""
+    verdict_style: str = "warning"
+    notice: str = ""  # left-out files, mirrors
+
+
+class JobHeader(Bars):
+    """One row, and a second one when there is a verdict."""
+
+    def show_health(self, health: Health) -> None:
+        """Show how the job is."""
+        rows = [state_row(health, self.signs)]
+        if health.verdict:
+            rows.append([Part(clean(health.verdict, self.signs.ellipsis == "~"), health.verdict_style)])
+        self.show(rows)
+
+
+def state_row(health: Health, signs: Glyphs) -> list[Part]:
+    """Lay out the first row; what gives way first is said by the parts."""
+    words, style, sign = {
+        "running": ("running", "ok", signs.running),
+        "silent": (f"silent {duration(health.silent_s)}", "warning", signs.silent),
+        "failed": ("failed", "error", signs.failed),
+        "completed": ("completed", "ok", signs.completed),
+    }.get(health.state, ("", "quiet", ""))
+    parts = [Part(clean(health.name) or "l4tui", "name"), Part(f"{sign} {words}".strip(), style)]
+    if health.heard:
+        world = f"{health.heard:,}/{health.world_size:,}" if health.world_size > 0 else f"{health.heard:,}"
+        full = health.world_size <= 0 or health.heard >= health.world_size
+        parts.append(Part(f"{world} ranks", "plain" if full else "warning", 4))
+        if health.nodes > 1:
+            parts.append(Part(f"{health.nodes:,} nodes", "quiet", 7))
+    if health.stage:
+        parts.append(Part(health.stage.replace("_", " "), "plain", 5))
+    if health.iteration >= 0:
+        parts.append(Part(f"iteration {health.iteration:,}", "plain", 3))
+    if health.durations:
+        parts.append(Part(sparkline(list(health.durations[-DURATIONS:]), signs.bars), "busy", 8))
+        parts.append(Part(short(health.durations[-1]), "quiet", 6))
+    if health.notice:
+        parts.append(Part(health.notice, "quiet", 9))
+    if health.progress < 1.0:
+        parts.append(Part(f"indexing {min(int(health.progress * 100), 99)} %", "busy", 2, right=True))
+    return parts
+
+
+def duration(seconds: float) -> str:
+    """Write a duration with its two largest units."""
+    whole = int(seconds)
+    for size, unit, smaller_size, smaller in ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // smaller_size} {smaller}"
+    return f"{whole} s"
+
+
+def short(seconds: float) -> str:
+    """Write a short duration with a fitting unit."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s" if seconds < 120 else duration(seconds)

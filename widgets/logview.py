@@ -1,0 +1,356 @@
+"""The log: a window over rows that need not exist as objects."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from l4tui.engine.view import EntryRows, Ids, Rows
+from l4tui.widgets.glyphs import glyphs
+from l4tui.widgets.gutter import fit_columns
+from l4tui.widgets.line import Facts, Line
+from l4tui.widgets.painter import Look, Painter, State
+
+KEPT = 3_000  # lines whose text is kept
+AHEAD = 2  # pages read ahead on either side
+WRAP_MAX = 40  # screen rows of one wrapped line
+NAMES = (
+    *("plain", "dim", "rank", "mixed", "launcher", "unknown", "note", "site", "error", "warning"),
+    *("cursor", "sign", "mark", "hit", "track", "thumb"),
+)
+
+
+class LogView(ScrollView, can_focus=True):
+    """Shows rows, one line each, with a cursor; asks for text by PageWanted and paints it when it is supplied."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"log--{name}" for name in NAMES}
+    ALLOW_SELECT = False
+
+    @dataclass
+    class PageWanted(Message):
+        """Text of these rows is needed on screen; the first ones most."""
+
+        keys: Ids
+        epoch: int
+
+    @dataclass
+    class CursorMoved(Message):
+        """The cursor stands on another row."""
+
+        key: int
+        row: int
+
+    @dataclass
+    class FollowChanged(Message):
+        """Following was switched on or off by moving."""
+
+        following: bool
+
+    def __init__(self, *, ascii_only: bool = False, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.rows: Rows = EntryRows(None, 0)
+        self.facts = Facts()
+        self.row = 0
+        self.top = 0
+        self.left = 0
+        self.following = False
+        self.wrapping = False
+        self.pattern = ""
+        self.since: int | None = None
+        self.marks: set[int] = set()
+        self.anchor: int | None = None  # row where the selection began
+        self.signs = glyphs(ascii_only)
+        self._painter = Painter(self.signs)
+        self._lines: OrderedDict[int, Line] = OrderedDict()
+        self._epoch = 0
+        self._shown: list[Strip] = []
+        self._said: tuple[int, int] = (-1, -1)
+        self._wanted: set[int] = set()
+
+    # What there is to show
+
+    def set_rows(self, rows: Rows, facts: Facts, *, changed: bool = False) -> None:
+        """Show other rows, keeping the cursor's line and its place on screen; `changed`: known text is void."""
+        key, offset, length = self.cursor_key, self.row - self.top, self.rows.length
+        self.rows, self.facts = rows, facts
+        if changed:
+            self.forget()
+        if self.following or length == 0:
+            self.row = max(rows.length - 1, 0)
+            self._hold_end()
+        elif key is not None:
+            self.row = rows.position(key)
+            self.top = self.row - offset
+        self._settle()
+
+    def forget(self) -> None:
+        """Drop all text and strips: what was read is void."""
+        self._lines.clear()
+        self._wanted.clear()
+        self._epoch += 1
+
+    def supply(self, lines: Iterable[Line], epoch: int) -> None:
+        """Take over the text of rows that were asked for."""
+        if epoch != self._epoch:
+            return
+        for line in lines:
+            self._lines[line.key] = line
+            self._wanted.discard(line.key)
+        while len(self._lines) > KEPT:
+            self._lines.popitem(last=False)
+        self.repaint()
+
+    def set_signs(self, *, pattern: str | None = None, since: int | None = None) -> None:
+        """Mark the matches of a pattern, or show times as elapsed."""
+        if pattern is not None:
+            self.pattern = pattern
+        self.since = since if pattern is None else self.since
+        self.repaint()
+
+    @property
+    def cursor_key(self) -> int | None:
+        """Key of the row under the cursor."""
+        keys = self.rows.keys(self.row, self.row + 1)
+        return int(keys[0]) if len(keys) else None
+
+    @property
+    def cursor_line(self) -> Line | None:
+        """The line under the cursor, if its text is here."""
+        key = self.cursor_key
+        return None if key is None else self._lines.get(key)
+
+    @property
+    def waiting(self) -> int:
+        """Rows below the screen."""
+        return max(self.rows.length - self.top - self._fitting(), 0)
+
+    @property
+    def selection(self) -> tuple[int, int]:
+        """Rows first..last that are selected; the cursor's row if nothing is."""
+        other = self.row if self.anchor is None else self.anchor
+        return min(self.row, other), max(self.row, other)
+
+    @property
+    def page(self) -> int:
+        """Rows that fit the screen."""
+        return max(self.size.height, 1)
+
+    # Moving
+
+    def go(self, row: int, *, place: str = "") -> None:
+        """Put the cursor on a row; `place`: "middle" or "top" of the screen, else scroll as little as needed."""
+        last = max(self.rows.length - 1, 0)
+        before = self.row
+        self.row = min(max(row, 0), last)
+        if place and not self.top <= self.row < self.top + self._fitting():
+            self.top = self.row - (self.page // 2 if place == "middle" else 0)
+        if self.row < before:
+            self.set_following(False)
+        self._reveal()
+        self._settle()
+
+    def scroll(self, rows: int) -> None:
+        """Move screen and cursor together."""
+        before = self.top
+        self.top += rows
+        self._clip_top()
+        moved = self.top - before
+        self.row = min(max(self.row + (moved or rows), 0), max(self.rows.length - 1, 0))
+        if rows < 0:
+            self.set_following(False)
+        self._reveal()
+        self._settle()
+
+    def shift(self, cells: int) -> None:
+        """Scroll sideways; a large negative number goes back to the start."""
+        self.left = max(self.left + cells, 0)
+        self._settle()
+
+    def go_end(self, *, follow: bool) -> None:
+        """Go to the last row and follow what comes, if asked."""
+        self.row = max(self.rows.length - 1, 0)
+        self._hold_end()
+        if follow:
+            self.set_following(True)
+        self._settle()
+
+    def set_following(self, following: bool) -> None:
+        """Stay at the end of what grows, or not."""
+        if following != self.following:
+            self.following = following
+            self.post_message(self.FollowChanged(following))
+
+    def set_wrapping(self, wrapping: bool) -> None:
+        """Wrap long lines or cut them."""
+        self.wrapping, self.left = wrapping, 0
+        self._reveal()
+        self._settle()
+
+    # Painting
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Give the finished strips of a part of the widget."""
+        strips = self._frame()
+        self._shown = strips
+        cut = strips[crop.y : crop.bottom]
+        if crop.x or crop.width != self.size.width:
+            return [strip.crop(crop.x, crop.right) for strip in cut]
+        return cut
+
+    def repaint(self) -> None:
+        """Redraw the screen rows whose strips changed, and only those."""
+        if not self.size or not self.is_attached:
+            return
+        strips = self._frame()
+        if len(strips) != len(self._shown):
+            self.refresh()
+            return
+        old = self._shown
+        width = self.size.width
+        changed = [y for y, strip in enumerate(strips) if strip is not old[y] and strip != old[y]]
+        if changed:
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
+
+    def _frame(self) -> list[Strip]:
+        height, width = self.size.height, self.size.width
+        if not self._painter.styles:
+            self._take_styles()
+        columns = fit_columns(width - 1, self.facts)
+        wrap = min(WRAP_MAX, max(height - 1, 1)) if self.wrapping else 0
+        self._painter.set_look(Look(width - 1, self.left, wrap, columns, self.pattern, self.since, self._epoch))
+        keys = self.rows.keys(self.top, self.top + height)
+        low, high = self.selection if self.anchor is not None else (-1, -1)
+        strips: list[Strip] = []
+        for i, key in enumerate(keys.tolist()):
+            if len(strips) >= height:
+                break
+            row = self.top + i
+            state = State(row == self.row, low <= row <= high, key in self.marks)
+            line = self._lines.get(key)
+            strips += self._painter.blank(state) if line is None else self._painter.strips(line, state)
+        strips = strips[:height]
+        filler = Strip([Segment(" " * (width - 1), self._painter.styles["plain"])], width - 1)
+        strips += [filler] * (height - len(strips))
+        return self._filtered(self._with_track(strips))
+
+    def _with_track(self, strips: list[Strip]) -> list[Strip]:
+        """Put the scroll mark into the last column."""
+        height, total = len(strips), self.rows.length
+        if total <= height:
+            ends = [Strip([Segment(" ", self._painter.styles["plain"])], 1)] * height
+        else:
+            size = max(height * height // total, 1)
+            at = round(self.top / max(total - height, 1) * (height - size))
+            track = Strip([Segment(self.signs.track, self._painter.styles["track"])], 1)
+            thumb = Strip([Segment(self.signs.thumb, self._painter.styles["thumb"])], 1)
+            ends = [thumb if at <= y < at + size else track for y in range(height)]
+        return [Strip([*strip, *end], strip.cell_length + 1) for strip, end in zip(strips, ends, strict=True)]
+
+    def _filtered(self, strips: list[Strip]) -> list[Strip]:
+        """Apply what Textual's own rendering would: NO_COLOR, 16 colours."""
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            if line_filter.enabled:
+                strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        return strips
+
+    def _take_styles(self) -> None:
+        own = {name: self.get_component_rich_style(f"log--{name}", partial=True) for name in NAMES}
+        plain = self.get_component_rich_style("log--plain")
+        self._painter.styles = {**own, "plain": plain, "cursor": plain + own["cursor"]}
+
+    def notify_style_update(self) -> None:
+        """Take over a changed theme."""
+        super().notify_style_update()
+        self._painter.restyle()
+
+    # Keeping in bounds
+
+    def on_resize(self) -> None:
+        """Keep the cursor on screen, or the end when following."""
+        if self.following:
+            self._hold_end()
+        self._reveal()
+        self._settle()
+
+    def _fitting(self) -> int:
+        """Rows that fit from `top`: fewer than a page where lines wrap."""
+        if not self.wrapping:
+            return self.page
+        used = 0
+        for i, key in enumerate(self.rows.keys(self.top, self.top + self.page).tolist()):
+            used += self._height(key)
+            if used > self.page:
+                return max(i, 1)
+        return self.page
+
+    def _height(self, key: int) -> int:
+        line = self._lines.get(key)
+        if line is None or not self.wrapping:
+            return 1
+        return len(self._painter.strips(line, State()))
+
+    def _hold_end(self) -> None:
+        self.top = max(self.rows.length - self.page, 0)
+        if self.wrapping:
+            self._reveal()
+
+    def _reveal(self) -> None:
+        if self.row < self.top:
+            self.top = self.row
+        elif self.row >= self.top + self.page:
+            self.top = self.row - self.page + 1
+        if self.wrapping:
+            while self.top < self.row and self.row >= self.top + self._fitting():
+                self.top += 1
+
+    def _clip_top(self) -> None:
+        self.top = min(max(self.top, 0), max(self.rows.length - (1 if self.wrapping else self.page), 0))
+
+    def _settle(self) -> None:
+        """After any change: stay in bounds, ask for text, redraw, tell."""
+        self._clip_top()
+        self._want_text()
+        self.repaint()
+        key = self.cursor_key
+        said = (-1 if key is None else key, self.row)
+        if said != self._said:
+            self._said = said
+            self.post_message(self.CursorMoved(*said))
+
+    def _want_text(self) -> None:
+        if not self.size.height:
+            return
+        page = self.page
+        near = self.rows.keys(self.top, self.top + page)
+        if any(key not in self._lines and key not in self._wanted for key in near.tolist()):
+            around = self.rows.keys(self.top - AHEAD * page, self.top + (1 + AHEAD) * page)
+            missing = [key for key in (*near.tolist(), *around.tolist()) if key not in self._lines]
+            self._wanted = set(missing)
+            self.post_message(self.PageWanted(np.array(list(dict.fromkeys(missing)), np.int64), self._epoch))
+
+    # Mouse, when it is on
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where it was clicked."""
+        if not self.wrapping:
+            self.go(self.top + event.y)
+
+    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll(3)
+
+    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll(-3)
+

@@ -1,0 +1,156 @@
+"""Paints lines of a log as finished strips, each made once for a state of the screen."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from l4tui.widgets.cells import fold, width_of, window
+from l4tui.widgets.glyphs import Glyphs
+from l4tui.widgets.gutter import Columns, cells, level_style
+from l4tui.widgets.line import Line
+
+CACHED = 4_000  # strips kept: some 60 screens
+HITS_MAX = 200  # matches marked in one line
+
+
+class Look(NamedTuple):
+    """Everything besides the line that decides what is painted; a change makes new strips."""
+
+    width: int  # cells of a strip
+    left: int  # cells scrolled to the right
+    wrap: int  # most screen rows of a line; 0: lines are cut
+    columns: Columns
+    pattern: str = ""  # matches are marked
+    since: int | None = None  # times are shown as elapsed from here
+    epoch: int = 0  # theme, identities: whatever else changed
+
+
+class State(NamedTuple):
+    """What the person did to a line."""
+
+    cursor: bool = False
+    selected: bool = False
+    marked: bool = False
+
+
+class Painter:
+    """Makes and keeps strips; the styles come by name from the widget's component classes."""
+
+    def __init__(self, signs: Glyphs) -> None:
+        self.signs = signs
+        self.styles: dict[str, Style] = {}
+        self._look: Look | None = None
+        self._regex: re.Pattern[str] | None = None
+        self._strips: OrderedDict[tuple[Line, State], list[Strip]] = OrderedDict()
+
+    def set_look(self, look: Look) -> None:
+        """Take over a look; strips of another one are dropped."""
+        if look == self._look:
+            return
+        if self._look is None or self._look.pattern != look.pattern:
+            self._regex = re.compile(look.pattern) if look.pattern else None
+        self._look = look
+        self._strips.clear()
+
+    def restyle(self) -> None:
+        """Drop styles and strips: the theme has changed."""
+        self.styles = {}
+        self._strips.clear()
+
+    def strips(self, line: Line, state: State) -> list[Strip]:
+        """Paint a line: one strip, or several where it wraps."""
+        key = (line, state)
+        known = self._strips.get(key)
+        if known is not None:
+            self._strips.move_to_end(key)
+            return known
+        made = self._paint(line, state)
+        self._strips[key] = made
+        if len(self._strips) > CACHED:
+            self._strips.popitem(last=False)
+        return made
+
+    def blank(self, state: State) -> list[Strip]:
+        """Paint a row whose text is still on its way."""
+        assert self._look is not None
+        base = self._base(state)
+        sign = self._sign(state)
+        return [Strip([Segment(sign, self._sign_style(state)), Segment(" " * (self._look.width - 1), base)])]
+
+    def _base(self, state: State) -> Style:
+        return self.styles["cursor"] if state.cursor or state.selected else self.styles["plain"]
+
+    def _sign(self, state: State) -> str:
+        signs = self.signs
+        return signs.mark if state.marked else signs.select if state.selected else signs.cursor if state.cursor else " "
+
+    def _sign_style(self, state: State) -> Style:
+        return self._base(state) + self.styles["mark" if state.marked else "sign"]
+
+    def _paint(self, line: Line, state: State) -> list[Strip]:
+        look = self._look
+        assert look is not None
+        base = self._base(state)
+        gutter = [Segment(self._sign(state), self._sign_style(state))]
+        for name, text in cells(line, look.columns, self.signs, look.since):
+            gutter.append(Segment(text, base + self.styles[name]))
+        room = max(look.width - look.columns.width, 1)
+        style = base + self.styles[level_style(line.level)]
+        marks = self._marks(line.text)
+        if not look.wrap:
+            start, stop, lead = window(line.text, look.left, room)
+            body = self._body(line.text, start, stop, lead, room, style, marks)
+            if stop < len(line.text) and body:
+                body = _more(body, self.signs.more, base + self.styles["dim"])
+            return [Strip([*gutter, *body], look.width)]
+        strips = []
+        for start, stop in fold(line.text, room, look.wrap):
+            body = self._body(line.text, start, stop, 0, room, style, marks)
+            strips.append(Strip([*gutter, *body], look.width))
+            gutter = [Segment(self._sign(state) + " " * (look.columns.width - 1), self._sign_style(state))]
+        return strips
+
+    def _marks(self, text: str) -> list[tuple[int, int]]:
+        if self._regex is None:
+            return []
+        found: list[tuple[int, int]] = []
+        for match in self._regex.finditer(text[:20_000]):  # bounds what a costly regex can do to a frame
+            if match.end() > match.start():
+                found.append(match.span())
+            if len(found) >= HITS_MAX:
+                break
+        return found
+
+    def _body(
+        self, text: str, start: int, stop: int, lead: int, room: int, style: Style, marks: list[tuple[int, int]]
+    ) -> list[Segment]:
+        segments: list[Segment] = [Segment(" " * lead, style)] if lead else []
+        at = start
+        for low, high in marks:
+            low, high = max(low, at), min(high, stop)
+            if low >= high:
+                continue
+            if low > at:
+                segments.append(Segment(text[at:low], style))
+            segments.append(Segment(text[low:high], style + self.styles["hit"]))
+            at = high
+        if at < stop:
+            segments.append(Segment(text[at:stop], style))
+        used = lead + width_of(text[start:stop])
+        if used < room:
+            segments.append(Segment(" " * (room - used), style.without_color + Style(bgcolor=style.bgcolor)))
+        return segments
+
+
+def _more(body: list[Segment], sign: str, style: Style) -> list[Segment]:
+    """Put the sign for "goes on" over the last cell."""
+    last = body[-1]
+    if not last.text.isascii():
+        return body
+    return [*body[:-1], Segment(last.text[:-1], last.style), Segment(sign, style)]

@@ -1,0 +1,91 @@
+"""Sheets: texts and lists that lie over the log until they are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+CLOSING = [("escape,q", "dismiss"), ("ctrl+c", "app.interrupt")]
+
+
+class Sheet(ModalScreen[int | None]):
+    """What all sheets share."""
+
+    BINDINGS = CLOSING
+
+    def __init__(self, title: str, subtitle: str = "Esc closes") -> None:
+        super().__init__()
+        self._heading, self._footing = title, subtitle
+
+    def action_dismiss(self, result: int | None = None) -> None:  # type: ignore[override]
+        """Close without a choice."""
+        self.dismiss(None)
+
+
+class TextSheet(Sheet):
+    """A text to be read."""
+
+    BINDINGS = [  # noqa: RUF012
+        ("j,down", "scroll(1)"),
+        ("k,up", "scroll(-1)"),
+        ("space,pagedown", "scroll(10)"),
+        ("b,pageup", "scroll(-10)"),
+        ("question_mark,f1,p,P,i", "dismiss"),
+    ]
+
+    def __init__(self, title: str, text: Text, subtitle: str = "j k scroll   Esc closes") -> None:
+        super().__init__(title, subtitle)
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """A scrolling text."""
+        with VerticalScroll(id="sheet") as sheet:
+            sheet.border_title, sheet.border_subtitle = self._heading, self._footing
+            yield Static(self._text, id="sheet-text", markup=False)
+
+    def action_scroll(self, rows: int) -> None:
+        """Move the text."""
+        self.query_one("#sheet", VerticalScroll).scroll_relative(y=rows, animate=False)
+
+
+class ListSheet(Sheet):
+    """A list to choose from; gives the index of the choice."""
+
+    BINDINGS = [("j", "move(1)"), ("k", "move(-1)"), ("g", "end(0)"), ("G", "end(-1)")]  # noqa: RUF012
+
+    def __init__(self, title: str, rows: Sequence[Text], subtitle: str, chosen: int = 0) -> None:
+        super().__init__(title, subtitle)
+        self._rows, self._chosen = rows, chosen
+
+    def compose(self) -> ComposeResult:
+        """A list in a frame."""
+        with VerticalScroll(id="sheet", can_focus=False) as sheet:
+            sheet.border_title, sheet.border_subtitle = self._heading, self._footing
+            yield OptionList(*(Option(row) for row in self._rows), markup=False)
+
+    def on_mount(self) -> None:
+        """Stand on the row that is current."""
+        rows = self.query_one(OptionList)
+        rows.highlighted = min(max(self._chosen, 0), len(self._rows) - 1) if self._rows else None
+        rows.focus()
+
+    def action_move(self, step: int) -> None:
+        """Move as the log does."""
+        rows = self.query_one(OptionList)
+        rows.action_cursor_down() if step > 0 else rows.action_cursor_up()
+
+    def action_end(self, index: int) -> None:
+        """Go to the first or last row."""
+        if self._rows:
+            self.query_one(OptionList).highlighted = index % len(self._rows)
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_index)
