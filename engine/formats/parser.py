@@ -47,6 +47,7 @@ class Parser:
         self._headers = _dispatch(f for f in formats if f.layer == "header")
         self._tags = _dispatch(f for f in formats if f.layer == "tag")
         self._launchers = tuple(f for f in formats if f.layer == "launcher")
+        self._sure_launchers = tuple(f for f in self._launchers if not f.weak)
         self._markers = tuple(f for f in formats if f.layer == "marker")
         self._facts = tuple(f for f in formats if f.layer == "fact")
 
@@ -64,9 +65,9 @@ class Parser:
         head = line if len(line) <= HEAD else line[:HEAD]
         names: list[str] = []
         spans: list[Span] = []
-        lane_end, pos = self._strip(head, names, spans, log)
+        lane_end, pos, named, own = self._strip(head, names, spans, log)
         pos, level, is_head = self._headed(head, pos, names, spans, log)
-        launcher = self._launched(head, lane_end, names, spans, log)
+        launcher = own or self._launched(head, lane_end, named, names, log)
         marker = Marker.NONE
         message = head[pos:] if pos else head
         found = _search(self._markers, message)
@@ -83,10 +84,14 @@ class Parser:
             tuple(names), tuple(spans), lane_end, pos, is_head, level, launcher, marker, teaches=taught is not None
         )
 
-    def _strip(self, head: bytes, names: list[str], spans: list[Span], log: list[Reading] | None) -> tuple[int, int]:
-        """Take prefixes away; return (end of the launchers' prefixes, end of all prefixes)."""
+    def _strip(self, head: bytes, names: list[str], spans: list[Span], log: list[Reading] | None) -> tuple[int, int, bool, bool]:
+        """Take prefixes away.
+
+        Returns the end of the launchers' prefixes, the end of all prefixes, whether one names a process, and whether
+        one says that the launcher itself speaks.
+        """
         pos = lane_end = 0
-        named = False  # an outer prefix names the process: torch's own [rankN]: adds nothing to the lane
+        own = named = False  # an outer prefix names the process: torch's own [rankN]: adds nothing to the lane
         size = len(head)
         while pos < size and len(names) < MOST_PREFIXES:
             for fmt in self._prefixes[head[pos]]:
@@ -102,7 +107,8 @@ class Parser:
             if not (named and fmt.name.startswith("torch-rank")):
                 lane_end = pos
             named = named or any(field in PROCESS_FIELDS for field, _ in fmt.fields)
-        return lane_end, pos
+            own = own or fmt.own
+        return lane_end, pos, named, own
 
     def _headed(
         self, head: bytes, pos: int, names: list[str], spans: list[Span], log: list[Reading] | None
@@ -133,13 +139,12 @@ class Parser:
             pos = match.end()
         return pos, level, headers > 0
 
-    def _launched(
-        self, head: bytes, lane_end: int, names: list[str], spans: list[Span], log: list[Reading] | None
-    ) -> bool:
+    def _launched(self, head: bytes, lane_end: int, named: bool, names: list[str], log: list[Reading] | None) -> bool:
         """Say whether the text behind the prefixes is a launcher's, a scheduler's or the kernel's own."""
         if lane_end == len(head):
             return False
-        found = _search(self._launchers, head[lane_end:] if lane_end else head)
+        rules = self._sure_launchers if named else self._launchers
+        found = _search(rules, head[lane_end:] if lane_end else head)
         if found is None:
             return False
         names.append(found[0].name)

@@ -16,7 +16,7 @@ LAYERS = ("prefix", "header", "tag", "marker", "launcher", "fact")
 FAMILIES = ("line", "chunk", "chunk+nl")
 _IDENTITY = "task rank local_rank self_rank node pid tid actor stream group_rank attempt"
 _TIME = "Y m d H M S f mon ampm epoch epoch_ms zone"
-TIME_FIELDS = frozenset(_TIME.split(" "))
+RANK_FIELDS = frozenset(("task", "rank", "local_rank", "self_rank"))
 FIELDS = frozenset(f"{_IDENTITY} {_TIME} level file line func logger iter".split(" "))
 KEYS = frozenset(["name", "layer", "pattern", "family", "weak", "order", "samples", "not", "levels", "kind", "first"])
 LEVEL_WORDS = {
@@ -59,6 +59,7 @@ class Format:
     order: int = 50
     levels: tuple[tuple[str, Level], ...] = ()
     marker: Marker = Marker.NONE
+    own: bool = False  # a prefix: the text behind it is the launcher's own
     samples: tuple[Sample, ...] = ()
     refusals: tuple[bytes, ...] = ()
     first: frozenset[int] | None = None  # bytes a match can begin with; None: any
@@ -72,7 +73,7 @@ class Format:
         regex = re.compile(pattern)
         return Format(
             self.name, self.layer, regex, _fields(regex), self.family, self.weak, self.order, self.levels,
-            self.marker, self.samples, self.refusals, first_bytes(regex), needed_literal(regex),
+            self.marker, self.own, self.samples, self.refusals, first_bytes(regex), needed_literal(regex),
         )  # fmt: skip
 
     def level_of(self, text: bytes) -> Level:
@@ -147,6 +148,7 @@ def build(table: Mapping[str, object]) -> Format:
         order=order,
         levels=_levels(table.get("levels", {})),
         marker={"open": Marker.OPEN, "close": Marker.CLOSE}.get(kind, Marker.NONE),
+        own=kind == "launcher",
         samples=_samples(table.get("samples", [])),
         refusals=tuple(str(line).encode() for line in refusals),
         first=first_bytes(regex),
@@ -166,7 +168,7 @@ def _levels(table: object) -> tuple[tuple[str, Level], ...]:
 def check(fmt: Format) -> list[str]:
     """Run an entry's own samples; return one line for each that fails.
 
-    Fields are compared exactly; parts of a date may be left out of a sample.
+    The fields a sample lists are compared exactly; one that tells a rank must be listed.
     """
     wrong = []
     for sample in fmt.samples:
@@ -179,7 +181,7 @@ def check(fmt: Format) -> list[str]:
             sorted(
                 (name, found[i].decode("utf-8", "replace"))
                 for name, i in fmt.fields
-                if found[i] is not None and (name in told or name not in TIME_FIELDS)
+                if found[i] is not None and (name in told or name in RANK_FIELDS)
             )
         )
         if fields != sample.fields:

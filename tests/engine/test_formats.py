@@ -1,0 +1,21 @@
+"""Format entries: every sample of every entry is a test."""
+
+from __future__ import annotations
+
+import pytest
+
+from l4tui.engine.formats import Format, built_in, check
+
+
+@pytest.mark.parametrize("fmt", built_in(), ids=lambda fmt: fmt.name)
+def test_entry_reads_its_own_samples(fmt: Format) -> None:
+    assert check(fmt) == []
+    assert fmt.samples, "an entry without a sample is untested"
+
+
+@pytest.mark.parametrize("fmt", built_in(), ids=lambda fmt: fmt.name)
+def test_dispatch_never_hides_a_match(fmt: Format) -> None:
+    for sample in fmt.samples:
+        if fmt.layer in ("prefix", "header", "tag"):
+            assert fmt.first is None or sample.line[0] in fmt.first
+        assert fmt.literal in sample.line
