@@ -1,0 +1,182 @@
+"""Identity that paths tell: one name by its own words, Slurm's numbers and hosts by the whole set of names."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePath
+
+from l4tui.engine.model import UNKNOWN, SourceName
+
+_PACKED = re.compile(r"\.(?:gz|zst|xz|bz2|lz4)$")
+_ROTATED = re.compile(r"(?<=\.log|\.txt|\.out|\.err)\.\d{1,3}$")
+_EXTENSION = re.compile(r"\.(?:log|txt|out|err)$")
+_STREAM = re.compile(r"(?:^|[/._-])(?:(stdout|out)|(stderr|err))(?:\.(?:log|txt))?$", re.IGNORECASE)
+_HOST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-.][A-Za-z0-9]+)*")
+_SLURM = re.compile(r"(?P<job>.*\d)[-_.](?P<task>\d{1,7})[-_.](?P<node>[A-Za-z][\w-]*)")  # %j-%t-%N
+_WORDS_OF_FOLDERS = "logs log output outputs out tmp results result runs run work data workdir torchelastic"
+_WORDS_OF_NO_HOSTS = (
+    "epoch run seed sweep slurm job step part trial exp experiment attempt log logs output out err version v train test"
+    " eval shard chunk rank task iter iteration ckpt checkpoint stage fold batch array proc process thread gpu cuda"
+    " device scheduler try model layer core"
+)
+_FOLDERS = frozenset(_WORDS_OF_FOLDERS.split(" "))
+_NO_HOSTS = frozenset(_WORDS_OF_NO_HOSTS.split(" "))
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """An entry of filenames.toml."""
+
+    name: str
+    regex: re.Pattern[str]
+    beside: re.Pattern[str] | None
+
+
+@cache
+def patterns() -> tuple[NamePattern, ...]:
+    """Load filenames.toml once."""
+    table = tomllib.loads(Path(__file__).with_name("filenames.toml").read_text(encoding="utf-8"))
+    return tuple(
+        NamePattern(row["name"], re.compile(row["pattern"]), re.compile(row["with"]) if "with" in row else None)
+        for row in table["name"]
+    )
+
+
+def name_of(path: PurePath, siblings: Sequence[PurePath] = ()) -> SourceName:
+    """Return what one relative path tells, given the paths of the same job."""
+    paths = list(siblings)
+    if path not in paths:
+        paths.append(path)
+    return names_of(paths)[paths.index(path)]
+
+
+def names_of(paths: Sequence[PurePath]) -> list[SourceName]:
+    """Return what each relative path of a job tells, given all of them."""
+    plain = [_ROTATED.sub("", _PACKED.sub("", path.as_posix())) for path in paths]
+    folders: dict[str, set[str]] = defaultdict(set)
+    for text in plain:
+        folder, _, base = text.rpartition("/")
+        folders[folder].add(base)
+    names = [_by_words(text, folders) for text in plain]
+    _slurm_tasks(plain, names)
+    _hosts(plain, names)
+    _host_folders(plain, names)
+    _streams(plain, names)
+    return names
+
+
+def _by_words(text: str, folders: dict[str, set[str]]) -> SourceName:
+    for one in patterns():
+        match = one.regex.search(text)
+        if match is None:
+            continue
+        beside = one.beside
+        if beside is not None and not any(beside.search(base) for base in folders[text.rpartition("/")[0]]):
+            continue
+        found = match.groupdict()
+        group = found.get("group")
+        if "group" in found:
+            group = text[: match.end("group")] if group is not None else text[: match.start()]
+        node = found.get("node")
+        if node is not None and node.rstrip("0123456789").rstrip("-_").lower().split("_")[0] in _FOLDERS:
+            node = None
+        stream = found.get("stream")
+        return SourceName(
+            rank=int(found.get("rank") or UNKNOWN),
+            local_rank=int(found.get("local_rank") or UNKNOWN),
+            node=node,
+            attempt=int(found.get("attempt") or 0),
+            stream=stream and {"out": "stdout", "err": "stderr"}.get(stream, stream),
+            group=group,
+        )
+    return SourceName()
+
+
+def _slurm_tasks(plain: Sequence[str], names: list[SourceName]) -> None:
+    """Read ``%j-%t-%N``: a number before a host is the task when a job's numbers count up from 0, one file each."""
+    jobs: dict[tuple[str, str], dict[int, tuple[int, str]]] = defaultdict(dict)
+    for i, text in enumerate(plain):
+        stem, extension = _split(text)
+        match = _SLURM.fullmatch(stem)
+        if match is None or names[i] != SourceName():
+            continue
+        jobs[match["job"], extension][i] = (int(match["task"]), match["node"])
+    for found in jobs.values():
+        tasks = sorted(task for task, _ in found.values())
+        if len(tasks) > 1 and tasks == list(range(len(tasks))):
+            for i, (task, node) in found.items():
+                names[i] = SourceName(rank=task, node=node)
+
+
+def _split(text: str) -> tuple[str, str]:
+    extension = _EXTENSION.search(text)
+    return (text[: extension.start()], extension[0]) if extension else (text, "")
+
+
+def _hosts(plain: Sequence[str], names: list[SourceName]) -> None:
+    """Take files of one folder that differ in a host's number for one file a node."""
+    _number_hosts([i for i, name in enumerate(names) if name == SourceName()], [_split(t)[0] for t in plain], names)
+
+
+def _host_folders(plain: Sequence[str], names: list[SourceName]) -> None:
+    """Take folders that differ in a host's number and hold files of one name for one folder a node."""
+    by_base: dict[str, list[int]] = defaultdict(list)
+    for i, text in enumerate(plain):
+        if names[i].node is None and names[i].rank < 0 and "/" in text:
+            by_base[text.rpartition("/")[2]].append(i)
+    for members in by_base.values():
+        _number_hosts(members, [text.rpartition("/")[0] for text in plain], names)
+
+
+def _number_hosts(members: Sequence[int], stems: Sequence[str], names: list[SourceName]) -> None:
+    alike: dict[str, list[int]] = defaultdict(list)
+    for i in members:
+        alike[re.sub(r"\d+", "0", stems[i])].append(i)
+    for skeleton, rows in alike.items():
+        base = skeleton.rpartition("/")[2]
+        words = set(re.findall(r"[a-z]+", base.lower()))
+        varying = _varying([stems[i] for i in rows])
+        if len(varying) != 1 or not base or words & _NO_HOSTS or not words:
+            continue
+        for i in rows:
+            node = _host(stems[i], varying[0])
+            if node is not None:
+                names[i] = names[i]._replace(node=node)
+
+
+def _varying(stems: Sequence[str]) -> list[int]:
+    """Return which numbers differ among names that are alike but for their numbers."""
+    numbers = [re.findall(r"\d+", stem) for stem in set(stems)]
+    return [k for k, column in enumerate(zip(*numbers, strict=True)) if len(set(column)) > 1]
+
+
+def _host(stem: str, column: int) -> str | None:
+    """Return the host in a name whose `column`-th number is the host's own; a word behind it is no part of it."""
+    number = list(re.finditer(r"\d+", stem))[column]
+    start = stem.rfind("/", 0, number.start()) + 1
+    end = stem.find("/", number.end())
+    if start == number.start() or end >= 0:
+        return None  # a bare number, or a folder further up
+    tail = re.match(r"(?:-?\d+|[A-Za-z]+\d*(?=[-_.]|$))*", stem[number.end() :])
+    node = stem[start : number.end() + (tail.end() if tail else 0)]
+    return node if _HOST.fullmatch(node) else None
+
+
+def _streams(plain: Sequence[str], names: list[SourceName]) -> None:
+    """Pair the two streams of one writer; `.out` alone may hold both."""
+    pairs: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for i, text in enumerate(plain):
+        match = _STREAM.search(text)
+        if match is not None and names[i].stream is None:
+            pairs[text[: match.start()]].append((i, "stdout" if match[1] else "stderr"))
+    for stem, found in pairs.items():
+        both = {stream for _, stream in found} == {"stdout", "stderr"}
+        for i, stream in found:
+            sure = both or stream == "stderr" or "stdout" in plain[i].lower()
+            group = names[i].group or (stem if both else None)
+            names[i] = names[i]._replace(stream=stream if sure else None, group=group)
