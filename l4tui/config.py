@@ -116,7 +116,7 @@ def default_text() -> str:
         "",
         "# Keys by action, as `l4tui keys` lists them.",
         "[keys]",
-        '# search = "slash,ctrl+f"',
+        '# search = "/,ctrl+f"',
         "",
         "# Formats of your own: a regex with named groups and samples that are checked when it is loaded.",
         "# [[format]]",

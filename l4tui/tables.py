@@ -72,19 +72,19 @@ WRITERS: dict[str, Callable[[Batches, Sequence[str], BinaryIO], None]] = {
 
 
 class _Encoded:
-    """Encodes each value of a coded column once and keeps the result for the next batch."""
+    """Encodes each value of a coded column once and keeps the result as long as the table is the same."""
 
     def __init__(self, encode: Callable[[Value], object]) -> None:
         self._encode = encode
-        self._tables: dict[str, list[object]] = {}
+        self._tables: dict[str, tuple[object, list[object]]] = {}
 
     def cells(self, name: str, column: Column) -> list[object]:
         if isinstance(column, list):
             return list(map(self._encode, column))
-        table = self._tables.get(name)
-        if table is None:
-            table = self._tables[name] = list(map(self._encode, column.table))
-        return list(map(table.__getitem__, column.codes))
+        known = self._tables.get(name)
+        if known is None or known[0] is not column.table:
+            known = self._tables[name] = (column.table, list(map(self._encode, column.table)))
+        return list(map(known[1].__getitem__, column.codes))
 
 
 def _json(value: Value) -> str:

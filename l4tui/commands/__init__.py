@@ -22,6 +22,10 @@ class Command(NamedTuple):
 
 
 COMMANDS: tuple[Command, ...] = (
+    Command("export", "every line or record as a row: JSON lines, CSV or Parquet"),
+    Command("index", "read everything; print what is in it and what that cost"),
+    Command("keys", "every action with its keys"),
+    Command("doctor", "what of this terminal and machine matters to l4tui"),
     Command("config", "print the default config file, or what is in force"),
     Command("completion", "print the completion script of a shell"),
 )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from l4tui import options
 from l4tui.config import Config
 from l4tui.exits import Exit, UsageError
+
+if TYPE_CHECKING:
+    from l4tui.engine.export import Column
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, config: Config) -> int:
-    """Index everything there is, then write the rows."""
-    from l4tui.engine.export import COLUMNS, Rows  # loads numpy: 260 ms CPU
-    from l4tui.opening import read_job, select
+    """Index everything there is, then write the rows; several jobs one after the other."""
+    from l4tui.engine.export import COLUMNS  # loads numpy: 260 ms CPU
     from l4tui.tables import WRITERS
 
     columns = list(dict.fromkeys(args.columns.split(","))) if args.columns else list(COLUMNS)
@@ -36,11 +38,18 @@ def run(args: argparse.Namespace, config: Config) -> int:
         raise UsageError(f"--columns: no column {unknown[0]!r} (columns: {', '.join(COLUMNS)})")
     if args.format == "parquet" and not args.output and sys.stdout.isatty():
         raise UsageError("parquet is binary: name a file with -o")
-    snap = read_job(args.paths, config)
-    rows = Rows(snap, columns, args.records, select(snap, config))
     with _output(args.output) as out:
-        WRITERS[args.format](rows.batches(Event()), columns, out)
+        WRITERS[args.format](_rows(args, config, columns), columns, out)
     return Exit.OK
+
+
+def _rows(args: argparse.Namespace, config: Config, columns: list[str]) -> Iterator[Mapping[str, Column]]:
+    from l4tui.engine.export import Rows
+    from l4tui.opening import open_jobs, read, select
+
+    for _, job in open_jobs(args.paths, config):
+        snap = read(job)
+        yield from Rows(snap, columns, args.records, select(snap, config)).batches(Event())
 
 
 @contextmanager

@@ -1,0 +1,121 @@
+"""From paths and settings to jobs that have been read: what every command without a screen begins with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from threading import Event
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.config import Config
+from l4tui.engine.descriptors import SourceError
+from l4tui.engine.discovery import Found, discover
+from l4tui.engine.formats import FormatError, check
+from l4tui.engine.formats.registry import build
+from l4tui.engine.job import Job, Options
+from l4tui.engine.model import NO_TIME
+from l4tui.engine.moments import parse_moment, utc_offset
+from l4tui.engine.rankset import RankSet
+from l4tui.exits import UsageError
+from l4tui.inputs import check_paths
+
+if TYPE_CHECKING:
+    from l4tui.engine.formats import Format
+    from l4tui.engine.snapshot import Snapshot
+
+
+def find(paths: Sequence[str]) -> Found:
+    """Check the paths and find the logs in them; raise UsageError where there are none."""
+    try:
+        return discover(check_paths(paths))
+    except SourceError as error:
+        raise UsageError(str(error)) from None
+
+
+def open_jobs(paths: Sequence[str], config: Config) -> Iterator[tuple[str, Job]]:
+    """Yield each job that the paths hold by name, nothing of it read yet; say on stderr when there are several."""
+    found = find(paths)
+    if len(found.jobs) > 1:
+        names = ", ".join(folder.name for folder in found.jobs)
+        say(f"{len(found.jobs)} jobs, each read on its own: {names}")
+    for number in range(len(found.jobs)):
+        folder = found.choose(number)
+        newest = max(source.mtime for source in folder.sources)
+        yield folder.name, Job(folder.sources, engine_options(config, newest))
+
+
+def engine_options(config: Config, newest: int) -> Options:
+    """Turn settings into what the engine takes; `newest` (ns UTC) is when the logs were last written."""
+    try:
+        offset = utc_offset(config.tz, newest)
+    except ValueError as error:
+        raise UsageError(f"--tz: {error}") from None
+    return Options(
+        ranks_per_node=config.ranks_per_node,
+        world_size=config.world_size,
+        map_file=config.map,
+        utc_offset_s=offset,
+        formats=own_formats(config),
+    )
+
+
+def own_formats(config: Config) -> tuple[Format, ...]:
+    """Build the formats of the config file; one that is broken is named on stderr and left out."""
+    built = []
+    for table in config.formats:
+        try:
+            entry = build(table)
+            problems = check(entry)
+        except FormatError as error:
+            problems = [str(error)]
+        if problems:
+            say(f"{config.file}: format left out: {problems[0]}")
+        else:
+            built.append(entry)
+    return tuple(built)
+
+
+def read(job: Job) -> Snapshot:
+    """Read all there is to the end of every source and return the frozen state."""
+    job.read_all(Event())
+    for source in job.sources:
+        if source.problem:
+            say(f"{source.path}: {source.problem}")
+        if source.dropped_lines:
+            say(f"{source.path}: {source.dropped_lines} lines were dropped: the spill file is full")
+    return job.snapshot()
+
+
+def select(snap: Snapshot, config: Config) -> NDArray[np.bool_] | None:
+    """Say for each entry whether --ranks, --since and --until show it; None for all.
+
+    A line without a time of its own stands at the last time before it in its source.
+    """
+    if not (config.ranks or config.since or config.until):
+        return None
+    chosen = np.ones(snap.length, np.bool_)
+    try:
+        if config.ranks:
+            chosen &= RankSet.parse(config.ranks).select(snap.ranks, snap.nodes)[snap.speaker]
+        if config.since or config.until:
+            known = snap.clock[snap.clock != NO_TIME]
+            if not len(known):
+                raise ValueError("--since and --until need lines with a time, and there are none")
+            ends = int(known.min()), int(known.max())
+            if config.since:
+                chosen &= snap.clock >= parse_moment(config.since, *ends)
+            if config.until:
+                chosen &= (snap.clock <= parse_moment(config.until, *ends)) & (snap.clock != NO_TIME)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return chosen
+
+
+def say(words: str) -> None:
+    """Write one line for the person on stderr."""
+    if sys.stderr is not None:
+        shown = "".join(c if c.isprintable() else "�" for c in words)
+        print(f"l4tui: {shown}", file=sys.stderr)
