@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from l4tui.engine.clock import ClockContext, compile_clock
+from l4tui.engine.clock import ClockContext, clock_spans, compile_clock
 from l4tui.engine.facts import teaches
 from l4tui.engine.formats import Dialect, Parser
 from l4tui.engine.keys import DIGITS_TO_ZERO, LONGEST_KEY, collapse, key_of, volatile_key
@@ -275,7 +275,7 @@ class Mapper:
         clock = compile_clock(parse, line)
         if clock is None:
             return NO_TIME, False
-        tokens = {s.field: line[s.start : s.end] for s in parse.spans if s.field in TIME}
+        tokens = {s.field: line[s.start : s.end] for s in clock_spans(parse.spans) if s.field in clock.fields}
         numbers = {name: np.array([int(token[:WIDEST])]) for name, token in tokens.items() if token.isdigit()}
         time = int(clock.times(numbers, self.context)[0])
         return time, clock.dateless and time != NO_TIME

@@ -76,7 +76,7 @@ class Merger:
             flags[0] |= Flag.SEGMENT | Flag.PIECE
             speaker[0] = carry.last
         if part.dateless.any():
-            time = _dated(time, part.dateless, carry.clock)
+            time = date_carry(time, carry.clock, part.dateless)
         clock = self._carry_clock(carry, time)
         lane = self._lane.view()[speaker]
         heads = assemble(lane, line_class, flags, self._records, self.store.length)
@@ -208,14 +208,6 @@ class Merger:
             if len(entries):
                 group = tuple(sorted(set(speaker[entries].tolist())))
                 self.shared[group] = self.shared.get(group, 0) + 1
-
-
-def _dated(time: np.ndarray, dateless: np.ndarray, carried: int) -> np.ndarray:
-    """Put dates on times of day, from the lines before them."""
-    time = time.copy()
-    rows = np.flatnonzero(dateless)
-    time[rows] = date_carry(time[rows], carried)
-    return time
 
 
 def _forward(

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from l4tui.engine.clock import Clock, compile_clock
+from l4tui.engine.clock import NUMBERS, Clock, clock_spans, compile_clock
 from l4tui.engine.keys import shape_of
 from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Span
 
 IDENTITY = frozenset({"task", "rank", "local_rank", "self_rank", "node", "pid", "tid", "actor", "attempt"})
-TIME = ("Y", "m", "d", "H", "M", "S", "f", "epoch", "epoch_ms", "zone_h", "zone_m")
+TIME = tuple(sorted(NUMBERS))
 MOST_IDENTITY = 6  # digit runs that tell speakers apart; a line with more of them is read one by one
 ITER = MOST_IDENTITY
 SITE = ITER + 1
@@ -86,7 +86,7 @@ class Plans:
         spans = parse.spans if holds_to < 0 else tuple(s for s in parse.spans if s.end <= holds_to)
         loose = 0 <= holds_to < parse.text_at or any(_must_hold(s) for s in set(parse.spans) - set(spans))
         self._place_identity(k, line, spans, parse)
-        self._place_time(k, line, key, spans, parse)
+        self._place_time(k, line, spans, parse)
         for span in spans:
             if span.field == "iter":
                 self._place(k, ITER, span.start, span.end)
@@ -139,12 +139,12 @@ class Plans:
         self.numbers[k] = min(used, MOST_IDENTITY + 1)
         self.identity[k] = self._identities.setdefault(tuple(text), len(self._identities))
 
-    def _place_time(self, k: int, line: bytes, key: bytes, spans: tuple[Span, ...], parse: Parse) -> None:
+    def _place_time(self, k: int, line: bytes, spans: tuple[Span, ...], parse: Parse) -> None:
         clock = compile_clock(parse, line)
         if clock is None:
             return
-        for span in spans:
-            if span.field in TIME:
+        for span in clock_spans(spans):
+            if span.field in NUMBERS:
                 self._place(k, TIME_AT + TIME.index(span.field), span.start, span.end)
         at = self._clock_ids.setdefault(clock, len(self.clocks))
         if at == len(self.clocks):
@@ -154,7 +154,7 @@ class Plans:
 
 def _must_hold(span: Span) -> bool:
     """Say whether lines must be parsed one by one where this span's offset does not hold."""
-    return span.field in IDENTITY or span.field in TIME or span.field == "iter"
+    return span.field in IDENTITY or span.field in NUMBERS or span.field == "iter"
 
 
 def _site(line: bytes, spans: tuple[Span, ...]) -> bytes:
