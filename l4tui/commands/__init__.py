@@ -24,6 +24,7 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     Command("export", "every line or record as a row: JSON lines, CSV or Parquet"),
     Command("index", "read everything; print what is in it and what that cost"),
+    Command("slurm", "open the logs of a Slurm job"),
     Command("keys", "every action with its keys"),
     Command("doctor", "what of this terminal and machine matters to l4tui"),
     Command("config", "print the default config file, or what is in force"),
