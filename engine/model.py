@@ -40,6 +40,11 @@ class LineClass(IntEnum):
     RAISED = 4  # "SomeError: text": ends a traceback's block
     BLANK = 5  # nothing: continues an open block, else a record of its own
     PROGRESS = 6  # a progress bar
+    CHAIN = 7  # "During handling of …", "Original Traceback …": what follows belongs to the same block
+    FAILED = 8  # a header of level error or above: a traceback right after it is its own
+    STAMP = 9  # a time on a line of its own: belongs to the next line
+    RULE = 10  # a rule of = or *: frames the table after an exception
+    BANNER = 11  # Open MPI's rule of 74 dashes: opens and closes a box
 
 
 class Kind(IntEnum):

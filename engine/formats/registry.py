@@ -15,7 +15,7 @@ from l4tui.engine.model import Level, Marker
 LAYERS = ("prefix", "header", "tag", "marker", "launcher", "fact")
 FAMILIES = ("line", "chunk", "chunk+nl")
 _IDENTITY = "task rank local_rank self_rank node pid tid actor stream group_rank attempt"
-_TIME = "Y m d H M S f mon ampm epoch epoch_ms zone"
+_TIME = "Y m d H M S f mon ampm epoch epoch_ms zone zone_h zone_m"
 RANK_FIELDS = frozenset(("task", "rank", "local_rank", "self_rank"))
 FIELDS = frozenset(f"{_IDENTITY} {_TIME} level file line func logger iter".split(" "))
 KEYS = frozenset(["name", "layer", "pattern", "family", "weak", "order", "samples", "not", "levels", "kind", "first"])
@@ -27,7 +27,6 @@ LEVEL_WORDS = {
     **dict.fromkeys(("error", "err", "e"), Level.ERROR),
     **dict.fromkeys(("fatal", "critical", "crit", "f", "c", "panic", "alert", "emerg"), Level.FATAL),
 }
-_PART = re.compile(r"\(\?&(\w+)\)")
 _PART = re.compile(r"\(\?&(\w+)\)")  # (?&name): the entry of that name in the file's [parts]
 _DEEPEST = 5  # parts within parts
 _SAME_FIELD = re.compile(r"__\d$")  # level__2 is another place where a pattern finds its level
@@ -199,7 +198,7 @@ def _apply(fmt: Format, line: bytes) -> re.Match[bytes] | None:
 def _with_parts(table: Mapping[str, object], parts: Mapping[str, str]) -> Mapping[str, object]:
     """Replace (?&name) in a pattern by the part of that name; parts may hold parts."""
     pattern = _text(table, "pattern")
-    for _ in range(4):
+    for _ in range(_DEEPEST):
         try:
             pattern = _PART.sub(lambda found: parts[found[1]], pattern)
         except KeyError as error:
