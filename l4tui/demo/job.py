@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,15 +41,13 @@ class Spec:
     layout: str = "torchrun"
     iterations: int = 120
     start: int = START
+    ckpt_every: int = 0  # iterations; 0: a sixth of the job
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes <= self.ranks or self.ranks % self.nodes:
             raise ValueError(f"{self.ranks} ranks do not divide over {self.nodes} nodes")
         if self.iterations < 10:
             raise ValueError("a job needs at least 10 iterations")
-
-    def with_seed(self, seed: int) -> Spec:
-        return replace(self, seed=seed)
 
 
 def host_names(rng: np.random.Generator, nodes: int) -> list[str]:
@@ -78,6 +76,7 @@ class Job:
         self.number = int(self.rng.integers(200_000, 900_000))  # scheduler's job id
         self.attempt = 0
         self.restarts_left = 0
+        self.resumed = 0  # iteration of the checkpoint an attempt starts from
         self.now = spec.start
         self.renew_pids()
         self.agent_pids = [int(p) for p in self.rng.integers(2000, 9000, spec.nodes)]
@@ -86,8 +85,9 @@ class Job:
         self.skew = self.rng.normal(0, 2e6, spec.nodes).astype(np.int64)  # ns: clock error of each node
         self.batch = 4 * spec.ranks  # samples an iteration
         self.muted: set[int] = set()
-        self.ckpt_every = max(5, spec.iterations // 6)
-        self.eval_every = max(7, spec.iterations // 3)
+        self.iterations = spec.iterations
+        self.ckpt_every = spec.ckpt_every or max(5, spec.iterations // 6)
+        self.eval_every = 2 * self.ckpt_every
         self.npu = False
         self._said: list[Line] = []
         self._order = 0

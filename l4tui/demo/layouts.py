@@ -27,7 +27,7 @@ class Layout:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.writers: dict[str, array[int]] = defaultdict(lambda: array("i"))
-        self.torn: dict[tuple[str, int], list[int]] = {}
+        self.torn: dict[tuple[str, int], list[int]] = {}  # (file, line from 0): ranks
         self.lines: dict[str, int] = defaultdict(int)
         self._places: dict[tuple[int, bool], tuple[str, str]] = {}
 
@@ -69,6 +69,16 @@ class Layout:
         if len(seen) < KEPT:
             seen.append(self.said_by(writer, text))
         self.lines[file] += 1
+
+    def repeated(self, file: str, lines: int, times: int) -> None:
+        """Note that the last lines of a file stand there `times` times in all."""
+        seen = self.writers[file]
+        if len(seen) == self.lines[file]:
+            again = array("i", (w if w != TORN else UNSAID for w in seen[len(seen) - lines :]))
+            for _ in range(times - 1):
+                if len(seen) < KEPT:
+                    seen.extend(again)
+        self.lines[file] += lines * (times - 1)
 
     def said_by(self, writer: int, text: str) -> int:
         return writer if writer >= 0 else NOBODY
@@ -146,7 +156,7 @@ class MpirunTag(Layout):
             tag = texts[i][: texts[i].index(">:") + 2]
             texts[i : i + 2] = [texts[i] + texts[i + 1], tag]
             seen[base + i], seen[base + i + 1] = TORN, a
-            self.torn[file, base + i + 1] = [a, b]
+            self.torn[file, base + i] = [a, b]
         return super().join(file, texts)
 
 

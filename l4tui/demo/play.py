@@ -41,8 +41,12 @@ def prepare(spec: Spec) -> tuple[Job, Fault]:
     return job, scenario.fault(job)
 
 
-def play(job: Job, fault: Fault) -> Iterator[Batch]:
-    """Yield the whole job."""
+def play(job: Job, fault: Fault, stretch: Callable[[int], int] | None = None) -> Iterator[Batch]:
+    """Yield the whole job.
+
+    `stretch` may write iterations of its own before the first: it gets that one's number and returns the next's.
+    """
+    first = 1
     while True:
         for name, stage in SETUP:
             if fault.breaks(name):
@@ -52,24 +56,28 @@ def play(job: Job, fault: Fault) -> Iterator[Batch]:
             stage(job)
             fault.after(name)
             yield Batch(name, 0, job.flush())
-        yield from train(job, fault)
+        if stretch and not job.attempt:
+            first = stretch(first)
+        yield from train(job, fault, first)
         if job.restarts_left <= 0 or not isinstance(fault, ElasticRestart):
             return
         job.restarts_left -= 1
         restart(job, fault)
+        first = job.resumed + 1
 
 
 def restart(job: Job, fault: ElasticRestart) -> None:
     """Begin the next attempt: new processes, same launcher."""
     fault.between()
     job.attempt += 1
+    job.resumed = fault.at - fault.at % job.ckpt_every
     job.renew_pids()
     job.wait(20)
 
 
-def train(job: Job, fault: Fault, first: int = 1) -> Iterator[Batch]:
+def train(job: Job, fault: Fault, first: int) -> Iterator[Batch]:
     """Yield the training iterations with checkpoints and evaluations, and the end of the job."""
-    for number in range(first, job.spec.iterations + 1):
+    for number in range(first, job.iterations + 1):
         step = begin(job, fault, number)
         if fault.breaks("train", number):
             fault.strike(step)

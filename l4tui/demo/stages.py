@@ -15,7 +15,7 @@ def launch(job: Job) -> None:
     job.say(0, job.now, "pretrain.py:41:main", f"job {job.number}, {job.ranks} ranks on {job.nodes} nodes, torch 2.7.1")
     banner = {
         "global_batch_size": job.batch, "hidden_size": 4096, "num_layers": 32, "seq_length": 8192,
-        "train_iters": job.spec.iterations, "save_interval": job.ckpt_every, "seed": 1234 + job.spec.seed,
+        "train_iters": job.iterations, "save_interval": job.ckpt_every, "seed": 1234 + job.spec.seed,
     }  # fmt: skip
     for i, (key, value) in enumerate(banner.items()):
         job.say(0, job.now + i * 200_000, "pretrain.py:44:main", f"  {key} {'.' * (28 - len(key))} {value}")
@@ -99,11 +99,13 @@ def model_build(job: Job) -> None:
         words = f"model on device cuda:{job.local(rank)}, 8030261248 parameters, 125472832 in this shard"
         job.say(rank, now + SECOND, "model.py:131:build", words)
     job.wait(3)
-    job.say(0, job.now, "checkpoint.py:31:load", "no checkpoint found in /ckpt, starting from iteration 0")
+    resumed = f"loaded checkpoint /ckpt/iter_{job.resumed:07}, continuing at iteration {job.resumed + 1}"
+    found = resumed if job.resumed else "no checkpoint found in /ckpt, starting from iteration 0"
+    job.say(0, job.now, "checkpoint.py:31:load", found)
     job.wait(0.5)
     if job.spec.style == "megatron":
         job.raw(0, job.now, "done with setup ...\ntraining ...")
-    job.say(0, job.now, "trainer.py:160:fit", f"starting training at step 1, {job.spec.iterations} steps")
+    job.say(0, job.now, "trainer.py:160:fit", f"starting training at step {job.resumed + 1} of {job.iterations}")
     job.wait(0.2)
 
 
@@ -160,7 +162,7 @@ def evaluate(job: Job, step: int) -> None:
 def teardown(job: Job) -> None:
     """End a healthy job, with the warnings a healthy end has."""
     job.wait(0.1)
-    job.say(0, job.now, "trainer.py:172:fit", f"training finished at step {job.spec.iterations}")
+    job.say(0, job.now, "trainer.py:172:fit", f"training finished at step {job.iterations}")
     if job.spec.style == "megatron":
         job.raw(
             0, job.now, "[after training is done] datetime: " + f"{job.ink.date(job.now)} {job.ink.clock(job.now)} "

@@ -29,7 +29,7 @@ class Step:
         self.norm = float(1.1 + 4 * np.exp(-number / 60) + abs(rng.normal(0, 0.08)))
         self.memory = 61 + job.speed * 2 + rng.normal(0, 0.01, n)
         warmup = min(1.0, number / 40)
-        self.rate = 3e-4 * warmup * float(0.55 + 0.45 * np.cos(np.pi * min(1.0, number / (4 * job.spec.iterations))))
+        self.rate = 3e-4 * warmup * float(0.55 + 0.45 * np.cos(np.pi * min(1.0, number / (4 * job.iterations))))
         self.settle(rng)
 
     def settle(self, rng: np.random.Generator) -> None:

@@ -50,7 +50,7 @@ class Style:
     def metrics(self, job: Job, step: Step) -> str:
         num = self.ink.number
         return (
-            f"iteration {self.ink.step(step.number)}/{job.spec.iterations} loss {num(step.mean, '.4f')} "
+            f"iteration {self.ink.step(step.number)}/{job.iterations} loss {num(step.mean, '.4f')} "
             f"grad norm {num(step.norm, '.3f')} lr {step.rate:.3e} "
             f"samples/s {num(1000 * job.batch / step.elapsed, '.1f')} time {num(step.elapsed, '.1f')} ms"
         )
@@ -82,7 +82,7 @@ class Megatron(Style):
         nan = step.mean != step.mean
         loss = "" if nan else f" lm loss: {num(step.mean, '.6E', 0)} |"
         return (
-            f" [{ink.date(done)} {ink.clock(done, '.', 6)}] iteration {ink.step(step.number, 8)}/{job.spec.iterations:8d} | "
+            f" [{ink.date(done)} {ink.clock(done, '.', 6)}] iteration {ink.step(step.number, 8)}/{job.iterations:8d} | "
             f"consumed samples: {ink.total(step.number * job.batch, 12)} | elapsed time per iteration (ms): "
             f"{num(step.elapsed, '.1f')} | throughput per GPU (TFLOP/s/GPU): {num(4.2e5 / step.elapsed, '.1f')} | "
             f"learning rate: {step.rate:.6E} | global batch size: {job.batch:5d} |{loss} loss scale: 1.0 | "
@@ -149,7 +149,7 @@ class HuggingFace(Style):
         if step.number % 5 == 0:
             entry = f"{{'loss': {num(step.mean, '.4f')}, 'grad_norm': {num(step.norm, '.4f')}"
             job.raw(0, now + 500_000, entry + f", 'learning_rate': {step.rate:.6e}, 'epoch': {step.number / 400:.2f}}}")
-        share, total = step.number / job.spec.iterations, job.spec.iterations
+        share, total = step.number / job.iterations, job.iterations
         bar = "█" * int(share * 20) + "▌" + " " * (20 - int(share * 20))
         rate = num(step.elapsed / 1000, ".2f", 2)
         text = f"\r{100 * share:3.0f}%|{bar}| {self.ink.step(step.number)}/{total} [{self.ink.clock(now)}, {rate}s/it]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -36,7 +37,7 @@ class Files:
         for file in self._open.values():
             file.close()
 
-    def append(self, parts: dict[str, bytes], flush: bool = False) -> None:
+    def append(self, parts: Mapping[str, bytes | memoryview], flush: bool = False) -> None:
         for name, data in parts.items():
             file = self._file(name)
             file.write(data)
@@ -81,7 +82,7 @@ def write(
         ValueError: an unknown name, or ranks that do not divide over the nodes.
         OSError: the folder cannot be written.
     """
-    spec = Spec(scenario, ranks, nodes, seed, style, layout, iterations, start)
+    spec = Spec(scenario, ranks, nodes, seed, style, layout, iterations, start, 0 if bytes_wanted is None else 60)
     directory.mkdir(parents=True, exist_ok=True)
     job, fault = prepare(spec)
     place = layout_of(job)
