@@ -49,7 +49,7 @@ def log_paths(job_id: str, ask: Ask = ask_slurm, here: Path | None = None) -> li
     if not jobs:
         raise UsageError(f"scontrol says nothing about job {job_id}")
     if len(jobs) > 1 and not all("HetJobId" in job for job in jobs):
-        tasks = ", ".join(f"{task_name(job)} ({job.get('JobState', '?').lower()})" for job in jobs)
+        tasks = ", ".join(sorted(f"{task_name(job)} ({job.get('JobState', '?').lower()})" for job in jobs))
         raise UsageError(f"job {job_id} is an array, name a task: {tasks}")
     paths = dict.fromkeys(path for job in jobs for path in _files_of(job, ask))
     if not paths:

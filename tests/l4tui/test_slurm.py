@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -125,3 +128,29 @@ def test_without_slurm_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="scontrol is not here"):
         log_paths("17", here=tmp_path)
+
+
+def slurm_is_up() -> bool:
+    if not shutil.which("sbatch"):
+        return False
+    said = subprocess.run(["scontrol", "ping"], capture_output=True, text=True, timeout=30).stdout
+    return "is UP" in said
+
+
+@pytest.mark.slow
+def test_with_a_real_slurm(tmp_path: Path) -> None:
+    if not slurm_is_up():
+        pytest.skip("no Slurm here (SLURM_CONF names a running one)")
+    script = "#!/bin/bash\necho start\nsrun -n2 --output=step-%j-%t.txt hostname\n"
+    words = ["sbatch", "--parsable", "-n2", "--array=0-1", "-o", "%x-%A_%a.log", "-J", "sweep"]
+    done = subprocess.run(words, input=script, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    job = done.stdout.strip()
+    for _ in range(300):
+        if len(list(tmp_path.glob("step-*-1.txt"))) == 2:
+            break
+        time.sleep(0.1)
+    with pytest.raises(UsageError, match=f"job {job} is an array, name a task: {job}_0 .*, {job}_1 "):
+        log_paths(job)
+    log, steps = log_paths(f"{job}_1")
+    assert log == f"{tmp_path}/sweep-{job}_1.log"
+    assert len(list(tmp_path.glob(Path(steps).name))) == 2
