@@ -1,0 +1,308 @@
+"""Claims: everything that speakers and facts say of ranks, kept as said; layout.py draws the conclusions."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from l4tui.engine.facts import About, Fact, Grade
+from l4tui.engine.model import UNKNOWN, SourceName, Speaker
+
+_T = TypeVar("_T")
+_ADDRESS = re.compile(r"[\d.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*")
+_HERE = frozenset({"localhost", "localhost.localdomain", "unknown", "0.0.0.0", "::1", "None", "null"})
+
+
+class Seat(NamedTuple):
+    """A local rank as it was shown; node is None where the line does not say it."""
+
+    source: int
+    era: int
+    node: str | None
+    number: int
+    local: int
+
+
+class Process(NamedTuple):
+    """A process as it was shown."""
+
+    source: int
+    era: int
+    node: str | None
+    pid: int
+
+
+class Number(NamedTuple):
+    """A launcher's task id (in the label) or the number in a file's name."""
+
+    source: int
+    in_label: bool
+    number: int
+
+
+Key = Seat | Process | Number
+Origin = tuple[str | int | None, ...]
+
+
+@dataclass(slots=True)
+class Claimed:
+    """The ranks claimed for a key, by grade."""
+
+    strong: set[int] = field(default_factory=set)
+    weak: set[int] = field(default_factory=set)
+
+    def add(self, rank: int, grade: Grade) -> bool:
+        """Add a claim; say whether it is new."""
+        ranks = self.strong if grade is Grade.STRONG else self.weak
+        if rank in ranks:
+            return False
+        ranks.add(rank)
+        return True
+
+
+class Member(NamedTuple):
+    """A rank told within a communicator; its ranks are the job's only if the whole job is in it."""
+
+    comm_id: str | None
+    keys: tuple[Key, ...]
+    rank: int
+
+
+class Shown(NamedTuple):
+    """Who a speaker is before any conclusion."""
+
+    name: SourceName
+    era: int
+    node: str | None
+    in_label: bool
+    number: int
+    local: int
+
+
+def host(text: str | None) -> str | None:
+    """Cut a host name at its first dot; None for what names no particular host."""
+    if not text or text in _HERE or text.startswith("127."):
+        return None
+    return text if _ADDRESS.fullmatch(text) else text.partition(".")[0]
+
+
+def in_tree(name: SourceName) -> bool:
+    """Say whether a path is of a run folder with one file for each local rank and attempt."""
+    return name.group is not None and name.local_rank >= 0
+
+
+class Evidence:
+    """A growing set of claims; the order in which they come does not matter but within a launcher's table."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.names: dict[int, SourceName] = {}
+        self.claims: dict[Key, Claimed] = {}
+        self.origins: dict[tuple[int, int], set[Origin]] = defaultdict(set)  # (era, self rank) → who says it
+        self.comms: dict[int, dict[Member, None]] = defaultdict(dict)
+        self.hosts: dict[int, set[str]] = defaultdict(set)  # per source: hosts told in it
+        self.banners: dict[int, set[str]] = defaultdict(set)  # per source: hosts that the source's script names
+        self.agents: dict[tuple[int, int], set[int]] = defaultdict(set)  # (source, era) → pids of launchers
+        self.seat_pids: dict[Seat, set[int]] = defaultdict(set)
+        self.pid_locals: dict[Process, set[int]] = defaultdict(set)
+        self.rank_nodes: dict[int, set[str]] = defaultdict(set)
+        self.rank_locals: dict[int, set[int]] = defaultdict(set)
+        self.number_nodes: dict[tuple[int, int], set[str]] = defaultdict(set)  # (source, task)
+        self.number_locals: dict[Number, set[int]] = defaultdict(set)
+        self.worlds: set[int] = set()
+        self.nodes_told: set[int] = set()
+        self.per_node: set[int] = set()
+        self.node_index: dict[int, set[int]] = defaultdict(set)  # per source
+        self.index_ranks: dict[int, tuple[int, ...]] = {}
+        self.layout: dict[str, tuple[int, ...]] = {}
+        self._open: dict[tuple[int, int, str | None], dict[str, int | str | None]] = {}
+
+    def add_source(self, index: int, name: SourceName) -> None:
+        """Take up what a source's path tells."""
+        self.names[index] = name
+        self.version += 1
+
+    def shown(self, speaker: Speaker) -> Shown:
+        """Return what a speaker shows, the path's part filled in."""
+        name = self.names.get(speaker.source) or SourceName()
+        in_label = speaker.task >= 0
+        return Shown(
+            name,
+            self._era(speaker, name),
+            host(speaker.node),
+            in_label,
+            speaker.task if in_label else name.rank,
+            speaker.local_rank if speaker.local_rank >= 0 else name.local_rank,
+        )
+
+    def observe(self, speaker: Speaker) -> None:
+        """Take up a speaker not seen before."""
+        who = self.shown(speaker)
+        if who.node is not None:
+            self._put(self.hosts[speaker.source], who.node)
+        if speaker.launcher:
+            if speaker.pid >= 0:
+                self._put(self.agents[speaker.source, who.era], speaker.pid)
+            return
+        for key in self._keys(speaker, who, who.node, who.era, who.local, ()):
+            if key not in self.claims:
+                self.claims[key] = Claimed()
+                self.version += 1
+        if speaker.rank >= 0:
+            self._claim(self._keys(speaker, who, who.node, who.era, who.local, ()), speaker.rank, Grade.STRONG)
+        if speaker.self_rank >= 0:
+            self._claim(self._keys(speaker, who, who.node, who.era, who.local, ()), speaker.self_rank, Grade.WEAK)
+            self._put(self.origins[who.era, speaker.self_rank], _origin(speaker, who))
+
+    def learn(self, fact: Fact) -> None:
+        """Take up a fact."""
+        source = fact.speaker.source
+        who = self.shown(fact.speaker)
+        if fact.world_size > 0:
+            self._put(self.worlds, fact.world_size)
+        if fact.nodes > 0:
+            self._put(self.nodes_told, fact.nodes)
+        if fact.per_node > 0:
+            self._put(self.per_node, fact.per_node)
+        if fact.about is About.WRITER:
+            if not fact.speaker.launcher:
+                self._of_writer(fact, who)
+        elif fact.about is About.PROCESS:
+            self._of_process(fact, who)
+        elif fact.about is About.TABLE:
+            self._of_table(fact, who)
+        elif fact.about is About.NODE:
+            self._of_node(fact, who)
+        elif fact.about is About.PLACE:
+            self._of_place(fact, source)
+        for node, ranks in fact.layout:
+            named = host(node)
+            if named is not None and self.layout.setdefault(named, ranks) == ranks:
+                self.version += 1
+
+    # kinds of facts
+
+    def _of_writer(self, fact: Fact, who: Shown) -> None:
+        speaker = fact.speaker
+        node = host(fact.node) or who.node
+        era = fact.attempt if fact.attempt >= 0 and not in_tree(who.name) else who.era
+        local = who.local if who.local >= 0 else fact.local_rank
+        keys = self._keys(speaker, who, node, era, local, (fact.pid,))
+        if fact.node is not None and node is not None:
+            self._put(self.hosts[speaker.source], node)
+        if local >= 0 and fact.pid >= 0:
+            self._put(self.seat_pids[Seat(speaker.source, era, node, who.number, local)], fact.pid)
+        if fact.local_rank >= 0 and who.number >= 0:
+            self._put(self.number_locals[Number(speaker.source, who.in_label, who.number)], fact.local_rank)
+        if fact.rank < 0:
+            return
+        if fact.comm_size >= 0:
+            member = Member(fact.comm_id, keys, fact.rank)
+            if member not in self.comms[fact.comm_size]:
+                self.comms[fact.comm_size][member] = None
+                self.version += 1
+            return
+        self._claim(keys, fact.rank, fact.grade)
+        if node is not None:
+            self._put(self.rank_nodes[fact.rank], node)
+        if local >= 0:
+            self._put(self.rank_locals[fact.rank], local)
+
+    def _of_process(self, fact: Fact, who: Shown) -> None:
+        source, node = fact.speaker.source, host(fact.node) or who.node
+        era = fact.attempt if fact.attempt >= 0 else who.era
+        process = Process(source, era, node, fact.pid)
+        if fact.local_rank >= 0:
+            self._put(self.pid_locals[process], fact.local_rank)
+        if fact.rank < 0:
+            return
+        keys: list[Key] = [process]
+        if fact.local_rank >= 0:
+            keys.append(Seat(source, era, node, who.number if who.in_label else UNKNOWN, fact.local_rank))
+            self._put(self.rank_locals[fact.rank], fact.local_rank)
+        self._claim(tuple(keys), fact.rank, fact.grade)
+        if node is not None:
+            self._put(self.rank_nodes[fact.rank], node)
+
+    def _of_table(self, fact: Fact, who: Shown) -> None:
+        """Join a block's rows: host, then rank, then pid."""
+        lane = (fact.speaker.source, fact.speaker.task, fact.speaker.node)
+        if fact.node is not None:
+            self._open[lane] = {"node": fact.node}
+            return
+        block = self._open.setdefault(lane, {})
+        if fact.rank >= 0:
+            block["rank"], block["local"] = fact.rank, fact.local_rank
+            return
+        rank, local, node = block.get("rank"), block.get("local"), block.get("node")
+        self._open.pop(lane)
+        if isinstance(rank, int) and isinstance(local, int):
+            named = node if isinstance(node, str) else None
+            self._of_process(fact._replace(about=About.PROCESS, rank=rank, local_rank=local, node=named), who)
+
+    def _of_node(self, fact: Fact, who: Shown) -> None:
+        source = fact.speaker.source
+        node = host(fact.node)
+        if node is not None and not (who.in_label or who.node):
+            self._put(self.banners[source], node)
+        if fact.ranks and fact.node_index >= 0:
+            if self.index_ranks.setdefault(fact.node_index, fact.ranks) == fact.ranks:
+                self.version += 1
+            return
+        if fact.node_index >= 0 and not who.in_label:
+            self._put(self.node_index[source], fact.node_index)
+        for local, rank in enumerate(fact.ranks):
+            seat = Seat(source, who.era, who.node, who.number if who.in_label else UNKNOWN, local)
+            self._claim((seat,), rank, fact.grade)
+
+    def _of_place(self, fact: Fact, source: int) -> None:
+        node = host(fact.node)
+        if node is None:
+            return
+        if fact.rank >= 0:
+            self._put(self.rank_nodes[fact.rank], node)
+        for task in fact.ranks:
+            self._put(self.number_nodes[source, task], node)
+
+    # small steps
+
+    def _era(self, speaker: Speaker, name: SourceName) -> int:
+        if in_tree(name):
+            return name.attempt
+        return speaker.attempt if speaker.attempt >= 0 else speaker.epoch
+
+    def _keys(
+        self, speaker: Speaker, who: Shown, node: str | None, era: int, local: int, pids: tuple[int, ...]
+    ) -> tuple[Key, ...]:
+        keys: list[Key] = []
+        if local >= 0:
+            keys.append(Seat(speaker.source, era, node, who.number, local))
+        if who.number >= 0:
+            keys.append(Number(speaker.source, who.in_label, who.number))
+        for pid in {speaker.pid, *pids} - {UNKNOWN}:
+            keys.append(Process(speaker.source, era, node, pid))
+        return tuple(keys)
+
+    def _claim(self, keys: tuple[Key, ...], rank: int, grade: Grade) -> None:
+        for key in keys:
+            if self.claims.setdefault(key, Claimed()).add(rank, grade):
+                self.version += 1
+
+    def _put(self, where: set[_T], what: _T) -> None:
+        if what not in where:
+            where.add(what)
+            self.version += 1
+
+
+def _origin(speaker: Speaker, who: Shown) -> Origin:
+    """Return what tells one sayer of a self-reported rank from another; only alike kinds can contradict."""
+    if who.number >= 0:
+        return ("number", who.number)
+    if who.local >= 0:
+        return ("seat", who.node or who.name.node or who.name.group or speaker.source, who.local)
+    if speaker.actor is not None and speaker.pid >= 0:
+        return ("actor", who.node, speaker.pid)
+    node = who.node or host(who.name.node)
+    return ("node", node) if node is not None else ("source", who.name.group or speaker.source)

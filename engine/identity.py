@@ -1,0 +1,238 @@
+"""Identity: who wrote a line, from speakers and facts; the only place that decides a rank.
+
+What is learnt late changes rows of the small table of speakers and never an entry. A rank that cannot be known is -1;
+a wrong one is the worst error, so claims that disagree cancel out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from l4tui.engine.claims import Claimed, Evidence, Key, Number, Process, Seat, Shown
+from l4tui.engine.facts import Fact
+from l4tui.engine.layout import Agent, Contradiction, Layout, Told, agent_of, decide, family
+from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
+from l4tui.engine.rankmap import NO_MAP, read_map
+
+COLUMNS = 7  # rank, local rank, node, stream, attempt, kind, assumed rank
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """The resolved table: one row per speaker; -1 unknown; node and stream are ids into `nodes` and `streams`."""
+
+    rank: np.ndarray  # int32, global
+    local_rank: np.ndarray  # int32
+    node: np.ndarray  # int32
+    stream: np.ndarray  # int32
+    attempt: np.ndarray  # int32
+    kind: np.ndarray  # uint8 of model.Kind
+    assumed: np.ndarray  # int32: the usual layout's rank where `rank` is unknown; for suspects, never for export
+    nodes: tuple[str, ...]
+    streams: tuple[str, ...]
+    world_size: int
+    node_ranks: dict[str, list[int]]
+    contradictions: tuple[Contradiction, ...]
+
+
+@dataclass(slots=True)
+class _Table:
+    """Rows resolved under one layout; rows are only added while it holds."""
+
+    layout: Layout
+    usual: dict[Agent, int]
+    rows: list[tuple[int, ...]] = field(default_factory=list)
+    nodes: dict[str, int] = field(default_factory=dict)
+    streams: dict[str, int] = field(default_factory=dict)
+
+
+class Identity:
+    """Learns from names, speakers and facts; resolves speakers to ranks."""
+
+    def __init__(self, ranks_per_node: int = 0, world_size: int = 0, map_file: Path | None = None) -> None:
+        """Store what a person told.
+
+        Raises:
+            RankMapError, OSError: the map file cannot be read.
+        """
+        self.told = Told(ranks_per_node, world_size)
+        self.map = read_map(map_file) if map_file is not None else NO_MAP
+        self.evidence = Evidence()
+        self._paths: dict[int, str] = {}
+        self._observed = 0
+        self._table: _Table | None = None
+        self._decided = UNKNOWN  # version of the evidence that the table rests on
+
+    @property
+    def version(self) -> int:
+        """Count that changes whenever rows may change."""
+        return self.evidence.version
+
+    def add_source(self, index: int, name: SourceName, path: PurePath | None = None) -> None:
+        """Take up a source; the path serves the map file's patterns."""
+        self.evidence.add_source(index, name)
+        if path is not None:
+            self._paths[index] = path.as_posix()
+
+    def learn(self, facts: Iterable[Fact]) -> None:
+        """Take up facts; those of one source in file order, sources in any order."""
+        for fact in facts:
+            self.evidence.learn(fact)
+
+    def resolve(self, speakers: Sequence[Speaker]) -> Ranks:
+        """Resolve all speakers; a sequence that only ever grows, so what stands is not looked at again."""
+        for speaker in speakers[self._observed :]:
+            self.evidence.observe(speaker)
+        self._observed = len(speakers)
+        table = self._table
+        if table is None or self._decided != self.evidence.version or len(table.rows) > len(speakers):
+            layout = decide(self.evidence, self.told)
+            table = self._table = _Table(layout, _usual_layout(layout, self.evidence, self.told))
+            self._decided = self.evidence.version
+        for speaker in speakers[len(table.rows) :]:
+            table.rows.append(self._row(speaker, table))
+        return self._ranks(table)
+
+    def _ranks(self, table: _Table) -> Ranks:
+        columns = np.array(table.rows, np.int32).reshape(-1, COLUMNS).T
+        nodes = tuple(table.nodes)
+        rank, node = columns[0], columns[2]
+        on: dict[str, set[int]] = {name: set() for name in nodes}
+        for n, r in np.unique(columns[[2, 0]][:, (node >= 0) & (rank >= 0)], axis=1).T.tolist():
+            on[nodes[n]].add(r)
+        layout = table.layout
+        most = int(rank.max(initial=-1)) + 1
+        world = layout.world if layout.world > 0 else (most if most > 1 else UNKNOWN)
+        return Ranks(
+            rank, columns[1], node, columns[3], columns[4], columns[5].astype(np.uint8), columns[6], nodes,
+            tuple(table.streams), world, {name: sorted(ranks) for name, ranks in on.items() if ranks},
+            layout.contradictions,
+        )  # fmt: skip
+
+    # one speaker
+
+    def _row(self, speaker: Speaker, table: _Table) -> tuple[int, ...]:
+        who = self.evidence.shown(speaker)
+        layout = table.layout
+        text_node = who.node or layout.node_of.get(speaker.source)
+        node = layout.alias.get(text_node, text_node) if text_node is not None else None
+        stream = speaker.stream or who.name.stream
+        stream_id = table.streams.setdefault(stream, len(table.streams)) if stream else UNKNOWN
+        if speaker.launcher:
+            node_id = self._node_id(node or layout.only_node, table)
+            return (UNKNOWN, UNKNOWN, node_id, stream_id, who.era, int(Kind.LAUNCHER), UNKNOWN)
+        agent = self._agent(speaker, who, layout)
+        rank = self._rank(speaker, who, agent, node, layout)
+        local = self._local(speaker, who, rank)
+        node = node or self._node_of_rank(speaker, who, rank, layout)
+        kind = Kind.RANK if rank >= 0 else Kind.UNKNOWN
+        usual = table.usual.get(agent, UNKNOWN) if rank < 0 and agent is not None else UNKNOWN
+        assumed = usual + who.local if usual >= 0 else UNKNOWN
+        return (rank, local, self._node_id(node, table), stream_id, who.era, int(kind), assumed)
+
+    def _agent(self, speaker: Speaker, who: Shown, layout: Layout) -> Agent | None:
+        if who.local < 0:
+            return None
+        number = who.number
+        if number >= 0 and family(self.evidence, speaker.source, who.in_label) in layout.global_numbers:
+            return None
+        seat = Seat(speaker.source, who.era, who.node, number, who.local)
+        return agent_of(seat, self.evidence, layout.node_of, layout.alias)
+
+    def _rank(self, speaker: Speaker, who: Shown, agent: Agent | None, node: str | None, layout: Layout) -> int:
+        """Return the global rank by the strongest evidence there is; UNKNOWN where it is not certain."""
+        if speaker.rank >= 0:
+            return speaker.rank
+        if self.map is not NO_MAP:
+            rank = self.map.of_place(node, who.local) if who.local >= 0 else UNKNOWN
+            rank = rank if rank >= 0 else self.map.of_name(self._paths.get(speaker.source), node)
+            if rank >= 0:
+                return rank
+        if who.number >= 0 and family(self.evidence, speaker.source, who.in_label) in layout.global_numbers:
+            refuted = Number(speaker.source, who.in_label, who.number) in layout.refuted
+            return UNKNOWN if refuted else who.number
+        if agent is not None:
+            base = layout.bases.get(agent, UNKNOWN)
+            if base >= 0:
+                return base + who.local if layout.world < 0 or base + who.local < layout.world else UNKNOWN
+            return self._of_itself(speaker, who, layout) if self._tells_apart(speaker, who, agent) else UNKNOWN
+        rank = self._of_process(speaker, who, node, layout) if speaker.pid >= 0 else UNKNOWN
+        return rank if rank >= 0 else self._of_itself(speaker, who, layout)
+
+    def _of_itself(self, speaker: Speaker, who: Shown, layout: Layout) -> int:
+        """Return the rank that the program says it is, unless another says so too."""
+        lies = (who.era, speaker.self_rank) in layout.lies or 0 < layout.world <= speaker.self_rank
+        return UNKNOWN if lies else speaker.self_rank
+
+    def _tells_apart(self, speaker: Speaker, who: Shown, agent: Agent) -> bool:
+        """Say whether the self-reports under one local rank are several: then nodes mix there, and they part them."""
+        seat = Seat(speaker.source, who.era, who.node, who.number, who.local)
+        return agent.kind == "source" and len(self.evidence.claims.get(seat, _NOTHING).weak) > 1
+
+    def _of_process(self, speaker: Speaker, who: Shown, node: str | None, layout: Layout) -> int:
+        """Return the rank that was taught for a process; without a node it must be one rank only."""
+        keys: list[Key] = [Process(speaker.source, who.era, who.node, speaker.pid)]
+        if who.node is None and node is not None:
+            keys.append(Process(speaker.source, who.era, node, speaker.pid))
+        strong: set[int] = set()
+        weak: set[int] = set()
+        for key in keys:
+            claimed = self.evidence.claims.get(key, _NOTHING)
+            strong |= claimed.strong
+            strong |= {layout.comm[key]} if key in layout.comm else set()
+            weak |= {rank for rank in claimed.weak if (who.era, rank) not in layout.lies}
+        ranks = strong or weak
+        return next(iter(ranks)) if len(ranks) == 1 else UNKNOWN
+
+    def _local(self, speaker: Speaker, who: Shown, rank: int) -> int:
+        if who.local >= 0:
+            return who.local
+        told = self.evidence.number_locals.get(Number(speaker.source, who.in_label, who.number), set())
+        told = told or self.evidence.rank_locals.get(rank, set())
+        return next(iter(told)) if len(told) == 1 else UNKNOWN
+
+    def _node_of_rank(self, speaker: Speaker, who: Shown, rank: int, layout: Layout) -> str | None:
+        told = set(self.evidence.rank_nodes.get(rank, ())) if rank >= 0 else set()
+        if who.in_label:
+            told |= self.evidence.number_nodes.get((speaker.source, who.number), set())
+        if not told:
+            return layout.only_node
+        named = {layout.alias.get(node, node) for node in told}
+        return next(iter(named)) if len(named) == 1 else None
+
+    def _node_id(self, node: str | None, table: _Table) -> int:
+        return UNKNOWN if node is None else table.nodes.setdefault(node, len(table.nodes))
+
+
+_NOTHING = Claimed()
+
+
+def _usual_layout(layout: Layout, evidence: Evidence, told: Told) -> dict[Agent, int]:
+    """Assume ranks in a row per node, nodes in the order of their own numbers; nothing where a claim contradicts."""
+    agents: dict[Agent, int] = {}
+    for key in evidence.claims:
+        if isinstance(key, Seat):
+            agent = agent_of(key, evidence, layout.node_of, layout.alias)
+            if agent.kind != "source":
+                agents[agent] = max(agents.get(agent, 0), key.local + 1)
+    per_node = told.ranks_per_node or max([*evidence.per_node, *agents.values()], default=0)
+    names = sorted({(agent.kind, agent.name) for agent in agents}, key=lambda one: (one[0], _natural(one[1])))
+    if len({kind for kind, _ in names}) != 1:
+        return {}
+    at = {name: i * per_node for i, (_, name) in enumerate(names)}
+    if layout.world > 0 and layout.world != len(names) * per_node:
+        return {}
+    if any(layout.bases.get(agent, at[agent.name]) != at[agent.name] for agent in agents):
+        return {}
+    return {agent: at[agent.name] for agent in agents}
+
+
+def _natural(name: str | int) -> tuple[tuple[int, int, str], ...]:
+    """Return a key that orders names by their numbers."""
+    parts = re.findall(r"\d+|\D+", str(name))
+    return tuple((0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part) for part in parts)

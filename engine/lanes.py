@@ -1,0 +1,27 @@
+"""Lanes: the streams that continuation lines and carried values follow."""
+
+from __future__ import annotations
+
+from l4tui.engine.model import UNKNOWN, Speaker
+
+Lane = tuple[int | str | None, ...]
+
+
+def lane_of(speaker: Speaker) -> Lane:
+    """Return the lane of a speaker: its launcher's prefix, else what its header says of the writer, else its source.
+
+    A launcher's own lines are a lane of their own, so that they never continue a rank's text. The epoch parts a
+    process from the one that took its place. What a program says of itself in the middle of its text (self_rank) parts
+    lanes only where no launcher's prefix does, for a traceback's other lines do not repeat it.
+    """
+    if speaker.launcher:
+        return ("launcher", speaker.source, speaker.epoch, speaker.task, speaker.node)
+    who = (speaker.task, speaker.local_rank, speaker.actor and speaker.pid)
+    if speaker.task != UNKNOWN or speaker.local_rank != UNKNOWN or speaker.actor is not None:
+        return ("prefix", speaker.source, speaker.epoch, *who, speaker.node, speaker.stream)
+    if speaker.rank != UNKNOWN:
+        return ("rank", speaker.source, speaker.epoch, speaker.rank, speaker.stream)
+    if speaker.pid != UNKNOWN or speaker.self_rank != UNKNOWN or speaker.tid != UNKNOWN:
+        process = (speaker.self_rank, speaker.node, speaker.pid, speaker.tid)
+        return ("header", speaker.source, speaker.epoch, *process, speaker.stream)
+    return ("source", speaker.source, speaker.epoch, speaker.node, speaker.stream)
