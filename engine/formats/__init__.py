@@ -1,8 +1,9 @@
 """Formats: what stands where in a line, and which prefixes a source uses."""
 
-from l4tui.engine.formats.dialect import Dialect, detect
+from l4tui.engine.formats.detection import detect
+from l4tui.engine.formats.dialect import Dialect
 from l4tui.engine.formats.midline import cut, midline_suspects
-from l4tui.engine.formats.parser import Parser, Reading
+from l4tui.engine.formats.parser import Parser, Reading, prefix_end
 from l4tui.engine.formats.registry import Format, FormatError, built_in, check
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "cut",
     "detect",
     "midline_suspects",
+    "prefix_end",
 ]

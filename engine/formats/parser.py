@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from l4tui.engine.formats.dialect import Dialect
@@ -46,14 +47,19 @@ class Parser:
         self._prefixes = _dispatch(prefixes)
         self._headers = _dispatch(f for f in formats if f.layer == "header")
         self._tags = _dispatch(f for f in formats if f.layer == "tag")
-        self._launchers = tuple(f for f in formats if f.layer == "launcher")
-        self._sure_launchers = tuple(f for f in self._launchers if not f.weak)
-        self._markers = tuple(f for f in formats if f.layer == "marker")
-        self._facts = tuple(f for f in formats if f.layer == "fact")
+        launchers = [f for f in formats if f.layer == "launcher"]
+        self._launchers = _Searched(launchers)
+        self._sure_launchers = _Searched([f for f in launchers if not f.weak])
+        self._markers = _Searched([f for f in formats if f.layer == "marker"])
+        self._facts = _Searched([f for f in formats if f.layer == "fact"])
 
     def parse(self, line: bytes) -> Parse:
         """Read a tidy line of any bytes and any length; never fails."""
         return self._read(line, None)
+
+    def lane_end(self, line: bytes) -> int:
+        """Return where the launchers' prefixes end."""
+        return self._strip(line, [], [], None)[0]
 
     def readings(self, line: bytes) -> list[Reading]:
         """Return which format took which part of a line, outermost first."""
@@ -70,12 +76,12 @@ class Parser:
         launcher = own or self._launched(head, lane_end, named, names, log)
         marker = Marker.NONE
         message = head[pos:] if pos else head
-        found = _search(self._markers, message)
+        found = self._markers.search(message) if message else None
         if found is not None:
             fmt, match = found
             marker = fmt.marker
             _take(fmt, match, pos, names, spans, log)
-        taught = _search(self._facts, message)
+        taught = self._facts.search(message) if message else None
         if taught is not None:
             names.append(taught[0].name)
             if log is not None:
@@ -84,7 +90,9 @@ class Parser:
             tuple(names), tuple(spans), lane_end, pos, is_head, level, launcher, marker, teaches=taught is not None
         )
 
-    def _strip(self, head: bytes, names: list[str], spans: list[Span], log: list[Reading] | None) -> tuple[int, int, bool, bool]:
+    def _strip(
+        self, head: bytes, names: list[str], spans: list[Span], log: list[Reading] | None
+    ) -> tuple[int, int, bool, bool]:
         """Take prefixes away.
 
         Returns the end of the launchers' prefixes, the end of all prefixes, whether one names a process, and whether
@@ -144,7 +152,7 @@ class Parser:
         if lane_end == len(head):
             return False
         rules = self._sure_launchers if named else self._launchers
-        found = _search(rules, head[lane_end:] if lane_end else head)
+        found = rules.search(head[lane_end:] if lane_end else head)
         if found is None:
             return False
         names.append(found[0].name)
@@ -169,13 +177,28 @@ def _match(rules: Rules, head: bytes, pos: int) -> tuple[Format | None, re.Match
     return None, None
 
 
-def _search(formats: tuple[Format, ...], message: bytes) -> tuple[Format, re.Match[bytes]] | None:
-    for fmt in formats:
-        if fmt.literal in message:  # most formats fail here, at 40 ns
-            match = fmt.regex.search(message)
-            if match is not None:
-                return fmt, match
-    return None
+class _Searched:
+    """Formats that are searched for, in order: each by the texts it needs, those bound to the start by its byte too."""
+
+    def __init__(self, formats: Sequence[Format]) -> None:
+        rows: list[list[tuple[Format, tuple[bytes, ...]]]] = [[] for _ in range(256)]
+        for fmt in formats:
+            literals = () if fmt.anchored else fmt.literals
+            for byte in fmt.first if fmt.anchored and fmt.first is not None else range(256):
+                rows[byte].append((fmt, literals or (b"",)))
+        self._rows = tuple(map(tuple, rows))
+
+    def search(self, message: bytes) -> tuple[Format, re.Match[bytes]] | None:
+        """Return the first format that is found; message must not be empty."""
+        lowered = message.lower()
+        for fmt, literals in self._rows[message[0]]:
+            for literal in literals:  # most formats fail here, at 40 ns
+                if literal in lowered:
+                    match = fmt.regex.search(message)
+                    if match is not None:
+                        return fmt, match
+                    break
+        return None
 
 
 def _level(fmt: Format, match: re.Match[bytes]) -> Level:
@@ -202,3 +225,13 @@ def _take(
     spans += new
     if log is not None:
         log.append(Reading(fmt, base + match.start(), base + match.end(), tuple(new)))
+
+
+@lru_cache(maxsize=64)
+def _parser_of(dialect: Dialect) -> Parser:
+    return Parser(dialect)
+
+
+def prefix_end(line: bytes, dialect: Dialect) -> int:
+    """Return where the launchers' prefixes of a line end: what stands before a bar's first carriage return."""
+    return _parser_of(dialect).lane_end(line[:HEAD])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from l4tui.engine.formats.shape import first_bytes, needed_literal
+from l4tui.engine.formats.shape import first_bytes, is_anchored, needed_literals
 from l4tui.engine.model import Level, Marker
 
 LAYERS = ("prefix", "header", "tag", "marker", "launcher", "fact")
@@ -62,7 +62,8 @@ class Format:
     samples: tuple[Sample, ...] = ()
     refusals: tuple[bytes, ...] = ()
     first: frozenset[int] | None = None  # bytes a match can begin with; None: any
-    literal: bytes = b""  # every match holds it
+    literals: tuple[bytes, ...] = ()  # lower case; every match holds one of them in some case; (): anything
+    anchored: bool = False  # a match begins at the start of the text
 
     def narrowed(self, pattern: str) -> Format:
         """Return the same format with the regex a dialect has learnt (latin-1 text)."""
@@ -72,7 +73,8 @@ class Format:
         regex = re.compile(pattern)
         return Format(
             self.name, self.layer, regex, _fields(regex), self.family, self.weak, self.order, self.levels,
-            self.marker, self.own, self.samples, self.refusals, first_bytes(regex), needed_literal(regex),
+            self.marker, self.own, self.samples, self.refusals,
+            first_bytes(regex), needed_literals(regex), is_anchored(regex),
         )  # fmt: skip
 
     def level_of(self, text: bytes) -> Level:
@@ -151,7 +153,8 @@ def build(table: Mapping[str, object]) -> Format:
         samples=_samples(table.get("samples", [])),
         refusals=tuple(str(line).encode() for line in refusals),
         first=first_bytes(regex),
-        literal=needed_literal(regex),
+        literals=needed_literals(regex),
+        anchored=is_anchored(regex),
     )
 
 

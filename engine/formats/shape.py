@@ -1,4 +1,4 @@
-"""What a regex tells without running it: its possible first bytes and a literal every match holds."""
+"""What a regex tells without running it: its possible first bytes and texts that a match needs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _CATEGORY = {
     "CATEGORY_NOT_WORD": ANY - _WORD,
 }
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+MOST_LITERALS = 16  # a longer list costs more than the search it saves
 Node = tuple[object, object]
 
 
@@ -92,7 +93,13 @@ def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
     return None if empty or len(some) == 256 else some
 
 
-def _runs(nodes: Iterable[Node]) -> Iterable[bytes]:
+def _best(found: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]:
+    """Return the choice of texts that is most telling: long and few."""
+    return max(found, key=lambda texts: 2 * min(map(len, texts)) - len(texts), default=())
+
+
+def _choices(nodes: Iterable[Node]) -> Iterable[tuple[bytes, ...]]:
+    """Yield tuples of texts of which every match holds at least one."""
     run = bytearray()
     for op, value in nodes:
         name = str(op)
@@ -101,21 +108,46 @@ def _runs(nodes: Iterable[Node]) -> Iterable[bytes]:
             continue
         if name == "AT":
             continue
-        yield bytes(run)
-        run.clear()
-        if name == "SUBPATTERN" and isinstance(value, tuple) and not value[1] and not value[2]:
-            yield from _runs(value[3])
+        if run:
+            yield (bytes(run),)
+            run.clear()
+        if name == "SUBPATTERN" and isinstance(value, tuple):
+            yield from _choices(value[3])
         elif name in _REPEATS and isinstance(value, tuple) and value[0] > 0:
-            yield from _runs(value[2])
-    yield bytes(run)
+            yield from _choices(value[2])
+        elif name == "BRANCH" and isinstance(value, tuple):
+            each = [_best(_choices(branch)) for branch in value[1]]
+            if all(each) and sum(map(len, each)) <= MOST_LITERALS:
+                yield tuple(text for texts in each for text in texts)
+    if run:
+        yield (bytes(run),)
 
 
-def needed_literal(regex: re.Pattern[bytes]) -> bytes:
-    """Return the longest text that every match holds; empty when there is none."""
+def needed_literals(regex: re.Pattern[bytes]) -> tuple[bytes, ...]:
+    """Return lower-case texts of which every match holds one in some case; empty when nothing is needed."""
     nodes = tree_of(regex)
-    if nodes is None or regex.flags & re.IGNORECASE:
-        return b""
-    return max(_runs(nodes), key=len, default=b"")
+    if nodes is None:
+        return ()
+    return tuple(dict.fromkeys(text.lower() for text in _best(_choices(nodes))))
+
+
+def is_anchored(regex: re.Pattern[bytes]) -> bool:
+    """Tell whether every match must begin at the start of the text."""
+    nodes = tree_of(regex)
+    return nodes is not None and not regex.flags & re.MULTILINE and _anchored(nodes)
+
+
+def _anchored(nodes: Iterable[Node]) -> bool:
+    for op, value in nodes:
+        name = str(op)
+        if name == "AT":
+            return str(value) in ("AT_BEGINNING", "AT_BEGINNING_STRING")
+        if name == "SUBPATTERN" and isinstance(value, tuple):
+            return _anchored(value[3])
+        if name == "BRANCH" and isinstance(value, tuple):
+            return all(_anchored(branch) for branch in value[1])
+        return False
+    return False
 
 
 def has_nested_repeat(regex: re.Pattern[bytes]) -> bool:

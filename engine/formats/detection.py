@@ -1,0 +1,179 @@
+"""From a sample of lines to the dialect of a source: layer by layer, from the outside in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+
+from l4tui.engine.formats.dialect import REFUSED, Dialect
+from l4tui.engine.formats.labels import RULES, WINDOW, Hints, Hits, judge
+from l4tui.engine.formats.midline import learn_midline
+from l4tui.engine.formats.registry import Format, built_in
+from l4tui.engine.formats.templates import judge_role, judge_template
+from l4tui.engine.model import SourceName
+
+MOST_TEXTS = 1200  # lines that are looked at; the prefixes of a source show in far fewer
+READ = 240  # bytes of a line that are looked at
+MOST_LAYERS = 3
+SRUN_PIECE = 1024  # srun --label cuts a payload there
+RARE = 0.02  # a sure tag on fewer lines than this, never in a row, is somebody's text
+FEW_LINES = 50  # with fewer than this nothing is called rare
+_HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
+
+RULES["torchrun-role"] = judge_role
+RULES["template"] = judge_template
+
+
+@cache
+def _prefixes() -> tuple[tuple[tuple[Format, ...], ...], tuple[tuple[Format, ...], ...]]:
+    """Return (weak, sure) prefix entries by first byte."""
+    every = [fmt for fmt in built_in() if fmt.layer == "prefix"]
+
+    def rows(weak: bool) -> tuple[tuple[Format, ...], ...]:
+        mine = [fmt for fmt in every if fmt.weak == weak]
+        return tuple(tuple(f for f in mine if f.first is None or byte in f.first) for byte in range(256))
+
+    return rows(True), rows(False)
+
+
+def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequence[Format] = ()) -> Dialect:
+    """Decide by counts and label sets which prefixes a sample of tidy lines really has.
+
+    The sample should hold a few hundred to a few thousand lines from the head, the middle and the tail, in runs of
+    at least WINDOW neighbours. Doubtful readings are left out: a rank that is not read is unknown, never wrong.
+    """
+    texts = [line[:READ] for line in _spread(lines) if line]
+    layers: list[str] = []
+    taken: set[str] = set()
+    rest: dict[str, str] = {}
+    refused: list[str] = []
+    seen_tags: dict[str, list[bytes]] = {}
+    hints = _hints(texts)
+    for _ in range(MOST_LAYERS):
+        accepted = _accept(texts, hints, taken, refused, extra)
+        if not accepted:
+            break
+        for fmt, pattern in accepted:
+            taken.add(fmt.name)
+            if fmt.weak:
+                layers.append(fmt.name)
+            if pattern:
+                rest[fmt.name] = pattern
+        texts, tags = _strip(texts, [fmt.narrowed(p) if p else fmt for fmt, p in accepted])
+        for key, some in tags.items():
+            seen_tags.setdefault(key, []).extend(some)
+    known = {fmt.name: fmt for fmt in (*built_in(), *extra)}
+    used = [known[n].narrowed(rest[n]) if n in rest else known[n] for n in seen_tags]
+    midline, seen = learn_midline(used, seen_tags, lines)
+    return Dialect(
+        prefixes=tuple(layers),
+        midline=midline,
+        seen_ids=seen,
+        piece=SRUN_PIECE if layers[:1] in (["srun-label"], ["srun-het"]) else 0,
+        rest=(*sorted(rest.items()), *((REFUSED, n) for n in sorted(set(refused) - taken))),
+    )
+
+
+def _spread(lines: Sequence[bytes]) -> Sequence[bytes]:
+    """Return runs of neighbours from all over the sample."""
+    runs = MOST_TEXTS // WINDOW
+    if len(lines) <= MOST_TEXTS:
+        return lines
+    starts = [k * (len(lines) - WINDOW) // (runs - 1) for k in range(runs)]
+    return [line for start in starts for line in lines[start : start + WINDOW]]
+
+
+def _hints(texts: Sequence[bytes]) -> Hints:
+    joined = b"\n" + b"\n".join(texts)
+    hosts = frozenset(host.decode("latin-1") for host in _HOST_LINE.findall(joined))
+    return Hints(
+        slurm=b"\nsrun: " in joined or b"slurmstepd" in joined,
+        hosts=hosts,
+        pods=b"\n+ " in joined and " › ".encode() in joined,
+        torch_ranks=re.search(rb"\[rank\d+\]:(?:\[[EWIF]| Traceback \()", joined) is not None,
+    )
+
+
+def _find(texts: Sequence[bytes], rules: Sequence[Sequence[Format]]) -> dict[str, Hits]:
+    out: dict[str, Hits] = {}
+    for i, text in enumerate(texts):
+        for fmt in rules[text[0]] if text else ():
+            match = fmt.regex.match(text)
+            if match is not None:
+                hits = out.get(fmt.name)
+                if hits is None:
+                    hits = out[fmt.name] = Hits([], [], len(texts))
+                hits.at.append(i)
+                hits.found.append(match)
+    return out
+
+
+def _accept(
+    texts: Sequence[bytes],
+    hints: Hints,
+    taken: set[str],
+    refused: list[str],
+    extra: Sequence[Format],
+) -> list[tuple[Format, str]]:
+    """Return the prefix formats of one layer with their narrowed regexes."""
+    weak_rules, sure_rules = _prefixes()
+    by_name = {fmt.name: fmt for fmt in (*built_in(), *extra)}
+    sure = _find(texts, sure_rules)
+    hints = hints._replace(sure={n: len(h.at) for n, h in sure.items()})
+    good: dict[str, tuple[str, Hits]] = {}
+    weak = _find(texts, weak_rules)
+    own = [fmt for fmt in extra if fmt.layer == "prefix"]
+    if own:
+        weak.update(_find(texts, [own] * 256))
+    for name, hits in weak.items():
+        pattern = judge(by_name[name], hits, hints) if name not in taken else None
+        if pattern is not None:
+            good[name] = (pattern, hits)
+    _settle(good)
+    for name, hits in sure.items():
+        if name in taken:
+            continue
+        if _is_rare(hits) and any(f in ("task", "local_rank") for f, _ in by_name[name].fields):
+            refused.append(name)
+        else:
+            good.setdefault(name, ("", hits))
+    return [(by_name[name], pattern) for name, (pattern, _) in good.items()]
+
+
+def _is_rare(hits: Hits) -> bool:
+    if hits.total < FEW_LINES or len(hits.at) >= RARE * hits.total:
+        return False
+    neighbours = sum(b - a <= 2 for a, b in pairwise(hits.at))
+    return neighbours < min(5, WINDOW // 8)
+
+
+def _settle(good: dict[str, tuple[str, Hits]]) -> None:
+    """Where two weak readings claim the same lines keep the stricter one, or neither."""
+    if "parallel-number" in good:
+        good.pop("parallel-name", None)
+    names = list(good)
+    drop: set[str] = set()
+    for k, a in enumerate(names):
+        for b in names[k + 1 :]:
+            mine, other = set(good[a][1].at), set(good[b][1].at)
+            if len(mine & other) > 0.2 * min(len(mine), len(other)):
+                drop |= {a, b}
+    for name in drop:
+        del good[name]
+
+
+def _strip(texts: Sequence[bytes], formats: Sequence[Format]) -> tuple[list[bytes], dict[str, list[bytes]]]:
+    """Take one layer away; return the rest of the lines that had it, and each format's tags."""
+    out: list[bytes] = []
+    tags: dict[str, list[bytes]] = {}
+    ordered = sorted(formats, key=lambda fmt: (not fmt.weak, fmt.order))
+    for text in texts:
+        for fmt in ordered:
+            match = fmt.regex.match(text)
+            if match is not None and match.end():
+                tags.setdefault(fmt.name, []).append(match[0])
+                out.append(text[match.end() :])
+                break
+    return out, tags

@@ -1,0 +1,260 @@
+"""Weak prefixes: is `3: ` a task's label here, or just text? Decided by counts over a sample.
+
+A label set has ids that fill 0 to n-1, come again and again, and stand before most lines of some stretch of the file.
+Numbers that only count up are a viewer's line numbers or a list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from l4tui.engine.formats.registry import LEVEL_WORDS, Format
+
+WINDOW = 40  # texts; a stretch counts as labelled when most of its texts have the prefix
+MOST_SHAPES = 64  # name shapes that a narrowed regex lists
+_DIGITS = re.compile(r"\d+")
+_NO_HOST = re.compile(
+    r"(?:global_?|local_?|world_?)?(?:rank|step|epoch|iter|iteration|batch|gpu|cuda|device|task|layer|loss|stage|frame|"
+    r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|block|expert|shard|part|chunk|group|level|dim|cpu|tid|pid|thread)"
+    r"[_-]?\d*",
+    re.IGNORECASE,
+)
+
+
+class Hits(NamedTuple):
+    """Where one format's pattern matched in a sample."""
+
+    at: list[int]  # which texts
+    found: list[re.Match[bytes]]
+    total: int  # texts in the sample
+
+    def only(self, keep: Sequence[bool]) -> Hits:
+        """Return the hits that are kept."""
+        pairs = [(a, f) for a, f, kept in zip(self.at, self.found, keep, strict=True) if kept]
+        return Hits([a for a, _ in pairs], [f for _, f in pairs], self.total)
+
+    def texts(self, group: str | int = 1) -> list[str]:
+        """Return what a group holds in each hit."""
+        return [(match[group] or b"").decode("latin-1") for match in self.found]
+
+
+class Hints(NamedTuple):
+    """What other lines of the sample say of the launcher."""
+
+    slurm: bool = False
+    hosts: frozenset[str] = frozenset()  # named by pdsh's and clush's own lines
+    pods: bool = False
+    torch_ranks: bool = False
+    sure: Mapping[str, int] = {}  # hits of the sure formats
+
+
+Rule = Callable[[Hits, Hints], str | None]  # a narrowed regex, "" for the entry's own, None to refuse
+
+
+def is_concentrated(hits: Hits) -> bool:
+    """Say whether the hits make up most of the lines where they occur at all."""
+    if len(hits.at) < 3:
+        return False
+    windows = Counter(a // WINDOW for a in hits.at)
+    last = (hits.total - 1) // WINDOW
+    inside = 0
+    for window, n in windows.items():
+        size = WINDOW if window < last else hits.total - last * WINDOW
+        if n >= 0.6 * size:
+            inside += n
+    return inside >= 0.7 * len(hits.at)
+
+
+def counts_up(ids: Sequence[int]) -> bool:
+    """Say whether the numbers run upward like line numbers."""
+    pairs = list(pairwise(ids))
+    return len(ids) >= 4 and sum(b - a == 1 for a, b in pairs) >= 0.8 * len(pairs) and len(set(ids)) >= 0.8 * len(ids)
+
+
+def is_label_set(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
+    """Say whether the numbers are those of a set of processes."""
+    n, distinct = len(ids), set(ids)
+    if n < 3 or counts_up(ids) or max(distinct) >= 1 << 20:
+        return False
+    share = n / hits.total
+    if len(distinct) == 1:
+        return n >= 10 and share >= 0.95
+    top = max(distinct)
+    fills = len(distinct) >= (0.5 if top < 256 else 0.15) * (top + 1)
+    mixed = list(ids) != sorted(ids)
+    if n >= 2 * len(distinct):
+        if fills:
+            return is_concentrated(hits) or (hints.slurm and share >= 0.3)
+        return n >= 5 * len(distinct) and share >= 0.95
+    if n >= 50 and top >= 32:
+        return fills and mixed and is_concentrated(hits)
+    return fills and mixed and min(distinct) == 0 and (share >= 0.8 or (hints.slurm and share >= 0.3))
+
+
+def _numbers(hits: Hits) -> list[int]:
+    return [int(text) if text.isdigit() else 0 for text in hits.texts()]
+
+
+def _label(hits: Hits, hints: Hints) -> str | None:
+    return "" if is_label_set(hits, _numbers(hits), hints) else None
+
+
+def _srun(hits: Hits, hints: Hints) -> str | None:
+    """Require one width, that of the largest id."""
+    ends = [match.end(1) for match in hits.found]
+    width, n = Counter(ends).most_common(1)[0]
+    if n < 0.9 * len(ends):
+        return None
+    hits = hits.only([end == width for end in ends])
+    ids = _numbers(hits)
+    if (
+        len(set(ids)) > 1
+        and len(str(max(ids))) != width
+        and not any(t.startswith("0") for t in hits.texts() if len(t) > 1)
+    ):
+        return None
+    if not is_label_set(hits, ids, hints):
+        return None
+    return rf"(?=[ \d]{{{width}}}:) *(?P<task>\d+):(?: |$)" if width > 1 else r"(?P<task>\d):(?: |$)"
+
+
+def shapes_of(names: Sequence[str]) -> str | None:
+    """Return a regex for names like these, whatever their digits; None when they are too many."""
+    shapes = sorted({_DIGITS.sub("0", name) for name in names}, key=lambda shape: (-len(shape), shape))
+    if not shapes or len(shapes) > MOST_SHAPES:
+        return None
+    return "|".join(re.escape(shape).replace("0", r"\d+") for shape in shapes)
+
+
+def _hosts(hits: Hits, hints: Hints) -> str | None:
+    names = hits.texts()
+    good = [_is_host(name, hints) for name in names]
+    hits = hits.only(good)
+    names = hits.texts()
+    distinct = set(names)
+    if not distinct:
+        return None
+    if hints.hosts & distinct:
+        fine = len(names) >= 3
+    elif len(distinct) == 1:
+        fine = len(names) >= 10 and len(names) >= 0.95 * hits.total
+    else:
+        fine = len(names) >= 2 * len(distinct) and is_concentrated(hits)
+    pattern = shapes_of(names) if fine else None
+    return None if pattern is None else rf"(?P<node>{pattern}):(?: |$)"
+
+
+def _is_host(name: str, hints: Hints) -> bool:
+    if name in hints.hosts:
+        return True
+    if name.lower() in LEVEL_WORDS or _NO_HOST.fullmatch(name):
+        return False
+    return any(c.isdigit() for c in name) and not name.endswith((".py", ".cpp", ".cc", ".cu", ".sh"))
+
+
+def _named(hits: Hits) -> bool:
+    names = hits.texts()
+    distinct = set(names)
+    if len(distinct) == 1:
+        return len(names) >= 10 and len(names) >= 0.95 * hits.total and names[0][-1:].isdigit()
+    return len(names) >= 2 * len(distinct) and is_concentrated(hits)
+
+
+def _compose(hits: Hits, hints: Hints) -> str | None:
+    bars = [match[0].rindex(b"|") for match in hits.found]
+    column, n = Counter(bars).most_common(1)[0]
+    if n < 0.95 * len(bars):
+        return None
+    names = hits.texts()
+    hits = hits.only(
+        [
+            bar == column and name.lower() not in LEVEL_WORDS and not name.isdigit()
+            for bar, name in zip(bars, names, strict=True)
+        ]
+    )
+    if not hits.at or not _named(hits):
+        return None
+    pattern = shapes_of(hits.texts())
+    return None if pattern is None else rf"(?P<node>{pattern}) *\|(?: |$)"
+
+
+def _stern(hits: Hits, hints: Hints) -> str | None:
+    pods, containers = set(hits.texts("node")), Counter(hits.texts("actor"))
+    few = len(containers) <= 4 and containers.most_common(1)[0][1] >= 0.6 * len(hits.at)
+    most = len(hits.at) >= 0.9 * hits.total
+    return "" if few and most and len(hits.at) >= 5 and (len(pods) >= 2 or hints.pods) else None
+
+
+def _parallel_name(hits: Hits, hints: Hints) -> str | None:
+    names = hits.texts()
+    distinct = set(names)
+    if any(name.strip().lower() in LEVEL_WORDS for name in distinct) or not 2 <= len(distinct) <= 4096:
+        return None
+    if len(names) < 3 * len(distinct) or not is_concentrated(hits):
+        return None
+    pattern = shapes_of(names)
+    return None if pattern is None else rf"(?P<actor>{pattern})\t"
+
+
+def _parallel_number(hits: Hits, hints: Hints) -> str | None:
+    ids = _numbers(hits)
+    return "" if len(ids) >= 2 * len(set(ids)) and is_label_set(hits, ids, hints) else None
+
+
+def _repeated(hits: Hits, hints: Hints) -> str | None:
+    return "" if len(hits.at) >= 2 * len(set(hits.texts())) and is_concentrated(hits) else None
+
+
+def _viewer(hits: Hits, hints: Hints) -> str | None:
+    ids = [int(_DIGITS.search(match[0].decode("latin-1"))[0][:18]) for match in hits.found]  # type: ignore[index]
+    rising = all(a < b for a, b in pairwise(ids))
+    return "" if len(ids) >= 5 and len(ids) >= 0.95 * hits.total and rising and counts_up(ids) else None
+
+
+def _spaced(sure: str) -> Rule:
+    """Return a rule: each tag of the sure format is followed by a blank, so that blank is the launcher's."""
+
+    def rule(hits: Hits, hints: Hints) -> str | None:
+        return "" if len(hits.at) >= 5 and len(hits.at) >= 0.99 * hints.sure.get(sure, 0) else None
+
+    return rule
+
+
+def _torch_any(hits: Hits, hints: Hints) -> str | None:
+    if hints.torch_ranks:
+        return ""
+    return "" if is_label_set(hits, _numbers(hits), hints) and is_concentrated(hits) else None
+
+
+RULES: dict[str, Rule] = {
+    "srun-label": _srun,
+    "srun-het": _repeated,
+    "task-label": _label,
+    "mpich-rank": _label,
+    "gforker": _label,
+    "parallel-number": _parallel_number,
+    "parallel-name": _parallel_name,
+    "host-label": _hosts,
+    "compose": _compose,
+    "pm2": _repeated,
+    "stern": _stern,
+    "milabench": _repeated,
+    "viewer-bracket": _viewer,
+    "viewer-tab": _viewer,
+    "viewer-colon": _viewer,
+    "ompi5-tag": _spaced("ompi4-tag"),
+    "ompi5-rank": _spaced("horovodrun"),
+    "torch-rank-any": _torch_any,
+}
+
+
+def judge(fmt: Format, hits: Hits, hints: Hints) -> str | None:
+    """Return the narrowed regex of an accepted weak prefix ("" for its own), None where it is refused."""
+    rule = RULES.get(fmt.name)
+    if rule is None:  # an own weak format: a stretch of lines that begin so
+        return "" if is_concentrated(hits) else None
+    return rule(hits, hints)

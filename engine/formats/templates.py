@@ -1,0 +1,85 @@
+"""Prefixes with a role or a template of the user's: `[trainer3]:`, `[default:g1:l1] `, `[rank=3 local=1]: `."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from l4tui.engine.formats.labels import Hints, Hits, is_concentrated, is_label_set
+
+_ROLE = re.compile(rb"\[([A-Za-z_][\w-]*?)(\d+)\]:")
+_SLOT = re.compile(rb"\d+")
+_WORD_BEFORE = re.compile(rb"([A-Za-z_]+)[\s=:#-]*\Z")
+_MEANINGS = {
+    "rank": frozenset(("g", "r", "rank", "global", "global_rank", "grank", "world_rank", "globalrank")),
+    "local_rank": frozenset(("l", "lr", "local", "local_rank", "lrank", "localrank")),
+    "group_rank": frozenset(("group", "group_rank", "gr", "node_rank", "noderank")),
+    "attempt": frozenset(("a", "attempt", "restart", "restart_count", "restarts")),
+}
+_FIELD_OF = {word: field for field, words in _MEANINGS.items() for word in words}
+# texts inside brackets that other entries read better
+_NOT_A_TEMPLATE = re.compile(rb"\[(?:rank *\d+|pg |tid )", re.IGNORECASE)
+
+
+def judge_role(hits: Hits, hints: Hints) -> str | None:
+    """Accept roles whose numbers are local ranks 0 to n-1."""
+    by_role: dict[bytes, list[int]] = {}
+    for k, match in enumerate(hits.found):
+        found = _ROLE.match(match[0])
+        if found is not None and found[1] not in (b"rank", b"default"):
+            by_role.setdefault(found[1], []).append(k)
+    patterns = []
+    for role, rows in sorted(by_role.items()):
+        chosen = set(rows)
+        part = hits.only([k in chosen for k in range(len(hits.at))])
+        texts = part.texts()
+        tail = _role_digits(texts)
+        ids = [int(text[tail:]) for text in texts]
+        if len(ids) >= 2 * len(set(ids)) and is_label_set(part, ids, hints):
+            patterns.append(re.escape(role.decode("latin-1")) + r"\d" * tail)
+    if not patterns:
+        return None
+    return rf"\[(?:{'|'.join(patterns)})(?P<local_rank>\d+)\]:"
+
+
+def _role_digits(texts: list[str]) -> int:
+    """Return how many leading digits belong to a role like gpu2: those all numbers share when 0 is not among them."""
+    ids = {int(text) for text in texts}
+    shared = len(texts[0]) - 1 if len(texts[0]) > 1 else 0
+    while shared and not all(len(text) > shared and text[:shared] == texts[0][:shared] for text in texts):
+        shared -= 1
+    return 0 if 0 in ids or len(ids) < 2 else shared
+
+
+def judge_template(hits: Hits, hints: Hints) -> str | None:
+    """Learn the one template that begins most lines; its numbers are named by the words before them."""
+    good = [not _ROLE.match(match[0]) and not _NOT_A_TEMPLATE.match(match[0]) for match in hits.found]
+    hits = hits.only(good)
+    if not hits.at:
+        return None
+    shapes = Counter(_SLOT.sub(b"0", match[0]) for match in hits.found)
+    shape, n = shapes.most_common(1)[0]
+    if n < 0.5 * len(hits.at):
+        return None
+    hits = hits.only([_SLOT.sub(b"0", match[0]) == shape for match in hits.found])
+    numbers = [[int(slot[:9]) for slot in _SLOT.findall(match[0])] for match in hits.found]
+    fields = _fields(shape)
+    telling = [k for k, field in enumerate(fields) if field in ("rank", "local_rank")]
+    if not telling or not is_concentrated(hits):
+        return None
+    if not all(is_label_set(hits, [row[k] for row in numbers], hints) for k in telling):
+        return None
+    pieces = [re.escape(text.decode("latin-1")) for text in shape.split(b"0")]
+    out = pieces[0]
+    for field, piece in zip(fields, pieces[1:], strict=True):
+        out += (rf"(?P<{field}>\d+)" if field else r"\d+") + piece
+    return out
+
+
+def _fields(shape: bytes) -> list[str]:
+    fields: list[str] = []
+    for slot in _SLOT.finditer(shape):
+        before = _WORD_BEFORE.search(shape, 0, slot.start())
+        field = _FIELD_OF.get(before[1].decode("latin-1").lower(), "") if before else ""
+        fields.append("" if field in fields else field)
+    return fields
