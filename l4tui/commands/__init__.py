@@ -22,6 +22,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: tuple[Command, ...] = (
+    Command("demo", "a simulated training job that fails, live on the screen"),
     Command("export", "every line or record as a row: JSON lines, CSV or Parquet"),
     Command("index", "read everything; print what is in it and what that cost"),
     Command("slurm", "open the logs of a Slurm job"),

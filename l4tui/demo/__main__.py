@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import threading
 from pathlib import Path
 
-from l4tui.demo.live import live, watch_parent
+from l4tui.demo.pacing import live, watch_parent
 
 
 def main() -> int:
     """Write a live job until it ends or nobody wants it any more."""
     parser = argparse.ArgumentParser(prog="python -m l4tui.demo", description=main.__doc__)
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("directory", help="folder to write into; - writes one stream to standard output")
     parser.add_argument("--scenario", default="oom-gpu")
     parser.add_argument("--ranks", type=int, default=64)
     parser.add_argument("--nodes", type=int, default=8)
@@ -24,10 +26,14 @@ def main() -> int:
     args = vars(parser.parse_args())
     stop = threading.Event()
     watch_parent(stop)
+    directory = args.pop("directory")
     try:
-        live(args.pop("directory"), stop=stop, **args)
+        live(sys.stdout.buffer if directory == "-" else Path(directory), stop=stop, **args)
     except ValueError as error:
         parser.error(str(error))
+    except BrokenPipeError:  # the reader went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
     return 0
 
 

@@ -188,13 +188,11 @@ def copies_until(job: Job, number: int, began: int, period: int) -> int:
     """Return how many copies keep the widths of the numbers, the date and the next checkpoint."""
     total = number * job.batch
     left = DAY - began % DAY
-    return max(
-        1,
-        min(
-            COPIES,
-            job.ckpt_every - number % job.ckpt_every,
-            10 ** len(str(number)) - number,
-            -(-(10 ** len(str(total)) - total) // job.batch),
-            int(left // (period * 1.05)) - 1,
-        ),
+    limits = (
+        COPIES,
+        job.ckpt_every - number % job.ckpt_every,
+        int(10 ** len(str(number))) - number,
+        -(-int(10 ** len(str(total)) - total) // job.batch),
+        int(left // (period * 1.05)) - 1,
     )
+    return max(1, min(limits))

@@ -89,28 +89,28 @@ def collective_times_out(
         now = job.now + int(late * SECOND)
         ran = TIMEOUT * 1000 + int(job.rng.integers(2, 95))
         work = f"WorkNCCL(SeqNum={seq}, OpType={op}, NumelIn={size}, NumelOut={size}, Timeout(ms)={TIMEOUT * 1000})"
-        c10(job, rank, now, "E", "ProcessGroupNCCL.cpp:633", f"[Rank {rank}] Watchdog caught collective operation timeout: "
-            f"{work} ran for {ran} milliseconds before timing out.")  # fmt: skip
+        text = f"Watchdog caught collective operation timeout: {work} ran for {ran} milliseconds before timing out."
+        c10(job, rank, now, "E", "ProcessGroupNCCL.cpp:633", f"[Rank {rank}] {text}")
         group = f"[PG ID 0 PG GUID 0(default_pg) Rank {rank}] "
         status = f"last enqueued work: {seq + 2}, last completed work: {seq - 1}"
-        c10(job, rank, now + 1_000_000, "E", "ProcessGroupNCCL.cpp:2271",
-            f"{group}failure detected by watchdog at work sequence id: {seq} PG status: {status}")  # fmt: skip
+        text = f"failure detected by watchdog at work sequence id: {seq} PG status: {status}"
+        c10(job, rank, now + 1_000_000, "E", "ProcessGroupNCCL.cpp:2271", group + text)
         signal = "First PG on this rank to signal dumping."
         if rank != first:
-            signal = (
-                f"Received a dump signal due to a collective timeout from  rank {first} and we will try our best to "
+            signal = f"Received a dump signal due to a collective timeout from  rank {first} and we will try our best "
+            signal += (
+                f"to dump the debug info. Last enqueued NCCL work: {seq + 2}, last completed NCCL work: {seq - 1}."
             )
-            signal += f"dump the debug info. Last enqueued NCCL work: {seq + 2}, last completed NCCL work: {seq - 1}."
         c10(job, rank, now + 2_000_000, "E", "ProcessGroupNCCL.cpp:1682", group + signal)
-        c10(job, rank, now + SECOND, "E", "ProcessGroupNCCL.cpp:684", f"[Rank {rank}] To avoid data inconsistency, we are "
-            "taking the entire process down.")  # fmt: skip
+        text = "To avoid data inconsistency, we are taking the entire process down."
+        c10(job, rank, now + SECOND, "E", "ProcessGroupNCCL.cpp:684", f"[Rank {rank}] {text}")
         deaths.append(Death(rank, now + SECOND + int(job.rng.uniform(0.1, 0.5) * SECOND), -6))
     return deaths
 
 
 def told_by_others(job: Job, rank: int, enqueued: int, completed: int) -> None:
     """Let a rank without an own timeout learn of the others'."""
-    now = job.now + SECOND * 3 // 2
+    now = job.now + SECOND * 9 // 10
     group = f"[PG ID 0 PG GUID 0(default_pg) Rank {rank}] "
     c10(
         job,

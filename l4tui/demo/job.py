@@ -90,10 +90,12 @@ class Job:
         self.eval_every = 2 * self.ckpt_every
         self.npu = False
         self._said: list[Line] = []
+        self._ends: dict[int, int] = {}  # rank: time after which its process says nothing
         self._order = 0
 
     def renew_pids(self) -> None:
         """Give every rank a new process."""
+        self._ends = {}
         base = self.rng.integers(10_000, 40_000, self.nodes)
         steps = self.rng.integers(1, 9, self.ranks).reshape(self.nodes, -1).cumsum(axis=1)
         self.pids = [int(p) for p in (base[:, None] + steps).ravel()]
@@ -138,6 +140,11 @@ class Job:
         lines = text.split("\n")
         self.raw(rank, time, "\n".join(f"[rank{rank}]: {line}" if line else "" for line in lines), True)
 
+    def end(self, rank: int, time: int) -> None:
+        """End a rank's process: what it would say later is never said."""
+        time += int(self.skew[self.node_of(rank)])
+        self._ends[rank] = min(time, self._ends.get(rank, time))
+
     def wait(self, seconds: float) -> int:
         """Let time pass and return the new time."""
         self.now += int(seconds * SECOND)
@@ -152,5 +159,8 @@ class Job:
     def flush(self) -> list[Line]:
         """Return what was said since the last call, in order of time."""
         said, self._said = self._said, []
+        if self._ends:
+            never = 1 << 62
+            said = [line for line in said if line.time <= self._ends.get(line.writer, never)]
         said.sort()
         return said

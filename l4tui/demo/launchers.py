@@ -11,6 +11,7 @@ from l4tui.demo.job import LAUNCHER, Job
 SIGNALS = {6: "SIGABRT", 7: "SIGBUS", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 WORDS = {6: "Aborted (core dumped)", 7: "Bus error (core dumped)", 9: "Killed", 11: "Segmentation fault (core dumped)"}
 WORDS[15] = "Terminated"
+DYING = SECOND * 6 // 5  # ns from an exception to the end of its process: threads and GPU memory are cleaned up
 SCRIPT = "/workspace/train/pretrain.py"
 _API = "torch/distributed/elastic/multiprocessing/api.py"
 
@@ -66,7 +67,7 @@ def start(job: Job) -> None:
         job.raw(-1 - node, at + SECOND, "\n".join(head + text for text in ("", stars, advice, stars)))
 
 
-def fail(job: Job, deaths: list[Death], cancelled: bool = True) -> None:
+def fail(job: Job, deaths: list[Death]) -> None:
     """Say how launchers report that ranks died and how they end the rest.
 
     `deaths` are the ranks that ended by themselves; all others are terminated by the launcher.
@@ -78,7 +79,7 @@ def fail(job: Job, deaths: list[Death], cancelled: bool = True) -> None:
     elif job.spec.layout == "mpirun":
         mpirun_ends(job, min(deaths, key=lambda d: d.time))
     else:
-        srun_ends(job, deaths, cancelled)
+        srun_ends(job, deaths)
 
 
 def agent_ends(job: Job, node: int, deaths: list[Death]) -> None:
@@ -88,10 +89,13 @@ def agent_ends(job: Job, node: int, deaths: list[Death]) -> None:
     first, agent = deaths[0], -1 - node
     now = first.time + int(job.rng.uniform(0.2, 1.0) * SECOND)
     dead = {d.rank for d in deaths if d.time <= now}
+    for death in deaths:
+        job.end(death.rank, death.time)
     for rank in job.ranks_of(node):
         if rank not in dead:
             head = agent_stamp(job, node, "W", now, f"{_API}:906")
             job.raw(agent, now, f"{head}Sending process {job.pids[rank]} closing signal SIGTERM")
+            job.end(rank, now)
             now += 900_000
     now += int(job.rng.uniform(0.5, 2) * SECOND)
     job.raw(
@@ -146,11 +150,16 @@ def failure_table(job: Job, node: int, deaths: list[Death]) -> str:
 def mpirun_ends(job: Job, first: Death) -> None:
     """Say Open MPI 4's banner about the first rank that died."""
     now = first.time + SECOND
+    for rank in range(job.ranks):
+        job.end(rank, first.time if rank == first.rank else now)
     rule = "-" * 74
     host, pid = job.host(first.rank), job.pids[first.rank]
     if first.code < 0:
         word = WORDS[-first.code].split(" (")[0]
-        text = f"mpirun noticed that process rank {first.rank} with PID {pid} on node {host} exited on signal {-first.code} ({word})."
+        text = (
+            f"mpirun noticed that process rank {first.rank} with PID {pid} on node {host} exited on "
+            f"signal {-first.code} ({word})."
+        )
     else:
         text = (
             "mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be "
@@ -161,42 +170,40 @@ def mpirun_ends(job: Job, first: Death) -> None:
     job.now = max(job.now, now)
 
 
-def srun_ends(job: Job, deaths: list[Death], cancelled: bool) -> None:
+def srun_ends(job: Job, deaths: list[Death]) -> None:
     """Say srun's verdicts: one line for the tasks of a node that ended alike, then the cancelled step."""
-    now = max(d.time for d in deaths[:1]) + SECOND // 2
-    step = f"{job.number}.0"
+    first = min(d.time for d in deaths)
+    stop = first + int(job.rng.uniform(0.7, 0.9) * SECOND)  # the step is cancelled: who still runs is terminated
     groups: dict[tuple[int, int], list[int]] = {}
-    for death in sorted(deaths, key=lambda d: d.time):
+    own = {d.rank: d for d in deaths if d.time < stop}
+    for death in sorted(own.values(), key=lambda d: d.time):
         groups.setdefault((job.node_of(death.rank), death.code), []).append(death.rank)
-    for i, ((node, code), ranks) in enumerate(groups.items()):
-        how = WORDS[-code] if code < 0 else f"Exited with exit code {code}"
-        job.raw(LAUNCHER, now, f"srun: error: {job.hosts[node]}: {task_list(ranks)}: {how}", True)
-        if i == 0:
-            job.raw(LAUNCHER, now + 1_000_000, f"srun: Terminating StepId={step}", True)
-            job.raw(
-                LAUNCHER,
-                now + 2_000_000,
-                "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
-                True,
-            )
-            now += SECOND // 4
-            if cancelled:
-                at = time.strftime("%Y-%m-%dT%H:%M:%S", utc(now // SECOND))
-                for n, host in enumerate(job.hosts):
-                    job.raw(
-                        -1 - n,
-                        now,
-                        f"slurmstepd-{host}: error: *** STEP {step} ON {job.hosts[0]} CANCELLED AT {at} ***",
-                        True,
-                    )
-        now += SECOND // 20
-    dead = {d.rank for d in deaths}
+        job.end(death.rank, death.time)
+    job.raw(LAUNCHER, stop, f"srun: Terminating StepId={job.number}.0", True)
+    words = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish."
+    job.raw(LAUNCHER, stop + 1_000_000, words, True)
+    at = time.strftime("%Y-%m-%dT%H:%M:%S", utc(stop // SECOND))
+    for node, host in enumerate(job.hosts):
+        text = f"slurmstepd-{host}: error: *** STEP {job.number}.0 ON {job.hosts[0]} CANCELLED AT {at} ***"
+        job.raw(-1 - node, stop + 2_000_000, text, True)
+    verdicts = [(node, ranks, WORDS[-code] if code < 0 else f"Exited with exit code {code}")
+                for (node, code), ranks in groups.items()]  # fmt: skip
     for node in range(job.nodes):
-        rest = [r for r in job.ranks_of(node) if r not in dead]
+        rest = [r for r in job.ranks_of(node) if r not in own]
+        for rank in rest:
+            job.end(rank, stop + 3_000_000)
         if rest:
-            now += SECOND // 20
-            job.raw(LAUNCHER, now, f"srun: error: {job.hosts[node]}: {task_list(rest)}: Terminated", True)
-    job.now = max(job.now, now)
+            verdicts.append((node, rest, "Terminated"))
+    now = first + SECOND // 2
+    for node, ranks, how in verdicts:
+        job.raw(
+            LAUNCHER,
+            max(now, stop + SECOND // 50) if how == "Terminated" else now,
+            f"srun: error: {job.hosts[node]}: {task_list(ranks)}: {how}",
+            True,
+        )
+        now += SECOND // 20
+    job.now = max(job.now, now, stop)
 
 
 def task_list(ranks: list[int]) -> str:

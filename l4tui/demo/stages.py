@@ -44,11 +44,12 @@ def init(job: Job) -> None:
 def collective_library(job: Job) -> None:
     """Print the rank map the way NCCL (or HCCL on NPUs) does."""
     if job.npu:
+        took = job.rng.integers(200_000, 400_000, job.ranks)
         for rank, now in job.jitter(range(job.ranks), 1):
             group = f"hccl-{job.pids[0]}-0-1772442000-hccl_world_group"
-            text = f"hcom init complete,take time [{int(job.rng.integers(2e5, 4e5))}]us, rankNum[{job.ranks}], rank[{rank}]"
-            job.raw(rank, now, f"[TRACE] HCCL({job.pids[rank]},python):{job.ink.date(now)}-{job.ink.clock(now, '.', 3)} "
-                    f"[{group}][{job.local(rank)}]{text}")  # fmt: skip
+            text = f"hcom init complete,take time [{took[rank]}]us, rankNum[{job.ranks}], rank[{rank}]"
+            stamp = f"{job.ink.date(now)}-{job.ink.clock(now, '.', 3)}"
+            job.raw(rank, now, f"[TRACE] HCCL({job.pids[rank]},python):{stamp} [{group}][{job.local(rank)}]{text}")
         return
     job.raw(0, job.now, f"NCCL version {NCCL}")
     comm = int(job.rng.integers(1 << 40, 1 << 46))
@@ -148,7 +149,10 @@ def evaluate(job: Job, step: int) -> None:
     job.wait(0.9)
     last = job.ranks - 1
     if job.spec.style == "megatron":
-        line = f" validation loss at iteration {step} | lm loss value: 2.214{step % 10}E+00 | lm loss PPL: 9.15{step % 10}E+00 | "
+        line = (
+            f" validation loss at iteration {step} | lm loss value: 2.214{step % 10}E+00 | lm loss "
+            f"PPL: 9.15{step % 10}E+00 | "
+        )
         job.raw(last, job.now, line)
     job.say(
         last,

@@ -101,7 +101,7 @@ def write(
 def write_all(job: Job, fault: Fault, place: Layout, files: Files) -> None:
     attempt = 0
     for batch in play(job, fault):
-        if batch.stage == "launch" and job.attempt != attempt:
+        if job.attempt != attempt:
             attempt = job.attempt
             place.restart()
         files.append(place.place(batch.lines))

@@ -79,10 +79,10 @@ class Fault:
     def strike(self, step: Step | None) -> None:
         """Write the end of a job that fails."""
 
-    def lost(self, dead: list[int], when: int, code: int) -> None:
-        """End the job after ranks died: their neighbours notice, the launcher ends the rest."""
-        deaths = [Death(rank, when + i * 1_000_000, code) for i, rank in enumerate(dead)]
-        launchers.fail(self.job, deaths + cascade.peers_lost(self.job, dead, when))
+    def lost(self, deaths: list[Death]) -> None:
+        """End the job after ranks died by themselves: their neighbours notice, the launcher ends the rest."""
+        when = min(death.time for death in deaths)
+        launchers.fail(self.job, deaths + cascade.peers_lost(self.job, [death.rank for death in deaths], when))
         self.job.wait(2)
 
 

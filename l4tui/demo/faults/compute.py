@@ -6,6 +6,7 @@ from l4tui.demo import launchers
 from l4tui.demo.faults.base import Fault, Scenario
 from l4tui.demo.ink import SECOND
 from l4tui.demo.job import DMESG, LAUNCHER
+from l4tui.demo.launchers import Death
 from l4tui.demo.stages import bus_of
 from l4tui.demo.steps import MS, Step
 from l4tui.demo.tracebacks import BACKWARD, FIT, FORWARD, LIB, TRAIN, Frame, traceback
@@ -29,7 +30,7 @@ class Dies(Fault):
         rank = self.ranks[0]
         now = int(step.fetched[rank]) + int(self.rng.uniform(120, 380)) * MS
         self.speak(rank, now)
-        self.lost([rank], now + SECOND // 4, self.code)
+        self.lost([Death(rank, now + SECOND // 4, self.code)])
 
     def speak(self, rank: int, now: int) -> None:
         """Say the culprit's last words."""
@@ -50,9 +51,11 @@ class GpuMemory(Dies):
     def speak(self, rank: int, now: int) -> None:
         free = self.rng.uniform(0.1, 0.9)
         error = (
-            f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU {self.job.local(rank)} has a total "
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU "
+            f"{self.job.local(rank)} has a total "
             f"capacity of 79.11 GiB of which {free:.2f} GiB is free. Including non-PyTorch memory, this process has "
-            f"{79.11 - free:.2f} GiB memory in use. Of the allocated memory 70.42 GiB is allocated by PyTorch, and 5.38 GiB is "
+            f"{79.11 - free:.2f} GiB memory in use. Of the allocated memory 70.42 GiB is allocated by "
+            "PyTorch, and 5.38 GiB is "
             "reserved by PyTorch but unallocated."
         )
         frames: list[Frame] = [*FORWARD, (f"{TRAIN}/layers.py", 97, "forward", "scores = torch.matmul(query, key)")]
@@ -155,7 +158,10 @@ class EccError(Dies):
             f"[{up - 0.04:12.6f}] NVRM: Xid (PCI:{bus}): 48, pid={job.pids[rank]}, name=python3, {text}",
         )
         for other in range(min(2, job.per_node)):
-            text = f"NVRM: Xid (PCI:{bus_of(other)}): 45, pid={job.pids[node * job.per_node + other]}, name=python3, Ch 00000008"
+            text = (
+                f"NVRM: Xid (PCI:{bus_of(other)}): 45, pid={job.pids[node * job.per_node + other]}, "
+                "name=python3, Ch 00000008"
+            )
             job.raw(kernel, now + SECOND, f"[{up + 1:12.6f}] {text}")
         frames: list[Frame] = [*FIT, (f"{TRAIN}/trainer.py", 212, "train_step", "self.optimizer.step()")]
         error = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered\nCUDA kernel errors might be "
@@ -199,7 +205,10 @@ class ElasticRestart(Dies):
 
     def speak(self, rank: int, now: int) -> None:
         frames: list[Frame] = [*FIT, (f"{TRAIN}/data.py", 148, "decode", "raise ValueError(text)")]
-        error = f"ValueError: record {1711 + rank} of shard_{rank + 204:05}: checksum mismatch, stored 9f31c2aa, computed 9f31c2ab"
+        error = (
+            f"ValueError: record {1711 + rank} of shard_{rank + 204:05}: checksum mismatch, stored "
+            "9f31c2aa, computed 9f31c2ab"
+        )
         self.job.raise_on(rank, now, traceback(frames, error))
 
     def between(self) -> None:

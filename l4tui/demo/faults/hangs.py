@@ -87,7 +87,8 @@ class Desync(Waits):
         report = (
             f"[Rank {witness}] Collective timeout, desync report:\n"
             "\t - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:\n"
-            f"\t   - [{rank}] finished collective #{self.seq - 1}, but didn't join collective #{self.seq} (count from 1)\n"
+            f"\t   - [{rank}] finished collective #{self.seq - 1}, but didn't join collective "
+            f"#{self.seq} (count from 1)\n"
             "\t - Snapshot of ranks' latest states:\n"
             f"\t   #{self.seq} started ranks:\n\t     [{job.ranks - 1} ranks] started ALLREDUCE\n"
             f"\t   #{self.seq - 1} finished ranks:\n\t     [{rank}] finished ALLREDUCE"
@@ -129,22 +130,25 @@ class NotifyTimeout(Fault):
         job, culprit = self.job, self.ranks[0]
         job.wait(1800)
         deaths = []
-        for rank, now in job.jitter((r for r in range(job.ranks) if r != culprit), 6):
+        for rank, now in job.jitter((r for r in range(job.ranks) if r != culprit), 0.8):
             node = range(job.node_of(rank) * job.per_node, (job.node_of(rank) + 1) * job.per_node)
             remote = culprit if culprit in node else node[(rank - node[0] - 1) % job.per_node]
             if job.node_of(rank) != job.node_of(culprit) and job.local(rank) == job.local(culprit):
                 remote = culprit
             at = f"{job.ink.date(now)}-{job.ink.clock(now)}"
             text = (
-                f"[ERROR] {at} (PID:{job.pids[rank]}, Device:{job.local(rank)}, RankID:{rank}) ERR02200 DIST call hccl api "
-                f"failed, detail:EI0002: The wait execution of the Notify register times out. Reason: The Notify register has "
+                f"[ERROR] {at} (PID:{job.pids[rank]}, Device:{job.local(rank)}, RankID:{rank}) "
+                "ERR02200 DIST call hccl api "
+                "failed, detail:EI0002: The wait execution of the Notify register times out. Reason: "
+                "The Notify register has "
                 f"not received the Notify record from remote rank [{remote}].base information: [streamID:[4], "
                 f"taskID[{self.at * 7}], tag[AllReduce_10.4.0.11], AlgType(level 0-1-2):[ring-ring-ring].]\n"
-                "        Solution: 1. If this error occurs only after a long run, check whether the remote rank has failed."
+                "        Solution: 1. If this error occurs only after a long run, check whether the "
+                "remote rank has failed."
             )
             job.raw(rank, now, text, True)
-            deaths.append(Death(rank, now + SECOND // 2, 1))
-        job.wait(7)
+            deaths.append(Death(rank, now + SECOND, 1))
+        job.wait(2)
         launchers.fail(job, deaths)
 
 

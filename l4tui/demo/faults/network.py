@@ -40,13 +40,19 @@ class LinkFlap(Fault):
         peers = [n * job.per_node + local for n in range(job.nodes) if n != node]
         deaths = []
         for peer in peers:
-            at = now + int(self.rng.uniform(4, 7) * SECOND)
+            at = now + int(self.rng.uniform(5, 5.6) * SECOND)
             port = int(self.rng.integers(33_000, 60_000))
-            text = f"NET/IB : Got completion from peer {job.address(node)}<{port}> with status=12 opcode=129 len=32768 vendor "
-            text += f"err 129 (Send) localGid fe80::{0x5A + job.node_of(peer):x} remoteGids fe80::{0x5A + node:x} hca mlx5_{local}"
+            text = (
+                f"NET/IB : Got completion from peer {job.address(node)}<{port}> with status=12 "
+                "opcode=129 len=32768 vendor "
+            )
+            text += (
+                f"err 129 (Send) localGid fe80::{0x5A + job.node_of(peer):x} remoteGids "
+                f"fe80::{0x5A + node:x} hca mlx5_{local}"
+            )
             cascade.warn(job, peer, at, "transport/net_ib.cc:2117", text)
             deaths.append(self.abort(peer, at + 200 * MS))
-        at = now + 8 * SECOND
+        at = now + 5_800 * MS
         for other in (peers or [rank])[:2]:
             text = (
                 f"NET/IB : Got completion from peer {job.address(job.node_of(other))}<{40_000 + other}> with status=5 "
@@ -68,7 +74,7 @@ class LinkFlap(Fault):
         )
         words += "remote process exiting prematurely."
         cascade.c10(job, rank, now, "E", "ProcessGroupNCCL.cpp:1895", group + words)
-        return Death(rank, now + SECOND // 3, -6)
+        return Death(rank, now + SECOND, -6)
 
 
 SCENARIOS = (Scenario("ib-flap", "a network port goes down, its peers report it", "network", LinkFlap),)

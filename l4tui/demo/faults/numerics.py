@@ -7,8 +7,7 @@ import numpy as np
 from l4tui.demo import launchers
 from l4tui.demo.cascade import PATTERNS
 from l4tui.demo.faults.base import Fault, Scenario
-from l4tui.demo.ink import SECOND
-from l4tui.demo.launchers import Death
+from l4tui.demo.launchers import DYING, Death
 from l4tui.demo.steps import MS, Step
 from l4tui.demo.tracebacks import FIT, TRAIN, traceback
 
@@ -64,7 +63,10 @@ class NanRank(Fault):
     def during(self, step: Step) -> None:
         if step.number == self.at:
             rank = self.ranks[0]
-            text = f"found NaN in local forward loss calculation, iteration {self.at}, rank {rank}, device {self.job.local(rank)}"
+            text = (
+                f"found NaN in local forward loss calculation, iteration {self.at}, rank {rank}, "
+                f"device {self.job.local(rank)}"
+            )
             self.job.say(rank, int(step.done[rank]) - 30 * MS, "trainer.py:219:check", text, "WARNING")
 
     def breaks(self, stage: str, number: int = 0) -> bool:
@@ -76,7 +78,7 @@ class NanRank(Fault):
         deaths = []
         for rank, now in job.jitter(range(job.ranks), 0.3):
             job.raise_on(rank, now, traceback(frames, "FloatingPointError: loss has been nan for 8 steps"))
-            deaths.append(Death(rank, now + SECOND // 5, 1))
+            deaths.append(Death(rank, now + DYING, 1))
         launchers.fail(job, deaths)
 
 

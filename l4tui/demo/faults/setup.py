@@ -8,7 +8,7 @@ from l4tui.demo import cascade, launchers
 from l4tui.demo.faults.base import Fault, Scenario
 from l4tui.demo.ink import SECOND, utc
 from l4tui.demo.job import LAUNCHER
-from l4tui.demo.launchers import Death, agent_stamp, uses_agents
+from l4tui.demo.launchers import DYING, Death, agent_stamp, uses_agents
 from l4tui.demo.steps import MS, Step
 from l4tui.demo.tracebacks import BUILD, MAIN, Frame, traceback
 
@@ -56,7 +56,7 @@ class OddVersion(Fault):
             text = f"Mismatched NCCL version detected : rank {rank} version {self.NEW} rank {head} version {self.OLD}"
             cascade.warn(job, rank, now, "init.cc:1041", text)
             job.raise_on(rank, now + 40 * MS, traceback(frames, error))
-            deaths.append(Death(rank, now + SECOND // 3, 1))
+            deaths.append(Death(rank, now + DYING, 1))
         job.wait(2)
         launchers.fail(job, deaths or [Death(head, job.now, 1)])
         job.wait(2)
@@ -77,7 +77,7 @@ class BadConfig(Fault):
         error = "ValueError: hidden_size 4096 is not divisible by num_heads 48"
         for rank, now in job.jitter(range(job.ranks), 0.6):
             job.raise_on(rank, now, traceback(BUILD, error))
-            deaths.append(Death(rank, now + SECOND // 4, 1))
+            deaths.append(Death(rank, now + DYING, 1))
         job.wait(1)
         launchers.fail(job, deaths)
         job.wait(2)
@@ -90,7 +90,8 @@ class TimeLimit(Fault):
 
     def prepare(self) -> None:
         self.patterns, self.scopes = (r"CANCELLED AT \S+ DUE TO TIME LIMIT",), ("agent",)
-        self.cascade = tuple(p for p in cascade.PATTERNS if "slurmstepd" not in p) + (
+        self.cascade = (
+            *(p for p in cascade.PATTERNS if "slurmstepd" not in p),
             r"death signal",
             r"SignalException",
         )
@@ -122,7 +123,10 @@ class TimeLimit(Fault):
             now += 800_000
             head = agent_stamp(job, node, "W", now, "torch/distributed/elastic/multiprocessing/api.py:906")
             job.raw(agent, now, f"{head}Sending process {job.pids[rank]} closing signal SIGTERM")
-        error = f"torch.distributed.elastic.multiprocessing.api.SignalException: Process {job.agent_pids[node]} got signal: 15"
+        error = (
+            "torch.distributed.elastic.multiprocessing.api.SignalException: Process "
+            f"{job.agent_pids[node]} got signal: 15"
+        )
         frames: list[Frame] = [("/usr/local/bin/torchrun", 8, "<module>", "sys.exit(main())")]
         job.raw(agent, now + SECOND, traceback(frames, error), True)
         job.now = max(job.now, now + SECOND)
@@ -144,7 +148,8 @@ class PortInUse(Fault):
         launchers.start(job)
         job.wait(4)
         error = (
-            "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: "
+            "torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
+            "network address. port: "
             "29500, useIpv6: 0, code: -98, name: EADDRINUSE, message: address already in use"
         )
         if not uses_agents(job):
@@ -160,13 +165,20 @@ class PortInUse(Fault):
         ]
         job.raw(-1, job.now, traceback(frames, error), True)
         job.wait(60)
-        lost = "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. "
+        lost = (
+            "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to "
+            "the C10d store has failed. "
+        )
         for node in range(1, job.nodes):
             now = job.now + int(self.rng.uniform(0, 2) * SECOND)
-            text = f"TCP client failed to connect/validate to host {job.hosts[0]}:29500 - retrying (try=0, timeout=60000ms, "
+            text = (
+                f"TCP client failed to connect/validate to host {job.hosts[0]}:29500 - retrying "
+                "(try=0, timeout=60000ms, "
+            )
             text += "delay=41234ms): Connection refused"
-            job.raw(-1 - node, now - 50 * SECOND, f"[W{job.ink.date(now, '%m%d').lstrip('0')} {job.ink.clock(now - 50 * SECOND, '.', 9)} "
-                    f"socket.cpp:460] [c10d] {text}", True)  # fmt: skip
+            tried = now - 50 * SECOND
+            stamp = f"{job.ink.date(tried, '%m%d').lstrip('0')} {job.ink.clock(tried, '.', 9)}"
+            job.raw(-1 - node, tried, f"[W{stamp} socket.cpp:460] [c10d] {text}", True)
             job.raw(-1 - node, now, traceback(frames[:2], lost + "See inner exception for details."), True)
         job.wait(3)
 

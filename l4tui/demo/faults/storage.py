@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from l4tui.demo import launchers
 from l4tui.demo.cascade import PATTERNS
 from l4tui.demo.faults.base import Fault, Scenario
 from l4tui.demo.faults.compute import Dies
 from l4tui.demo.ink import SECOND
-from l4tui.demo.launchers import Death
+from l4tui.demo.launchers import DYING, Death
 from l4tui.demo.stages import checkpoint
 from l4tui.demo.steps import MS, Step
 from l4tui.demo.tracebacks import FIT, LIB, MAIN, NEXT, SAVE, TRAIN, Frame, traceback
@@ -39,10 +38,9 @@ class DiskFull(Fault):
             error = "RuntimeError: [enforce fail at inline_container.cc:664] . PytorchStreamWriter failed writing file "
             error += f"data/{int(self.rng.integers(3, 90))}: file write failed"
             job.raise_on(rank, now + 20 * MS, traceback(frames, error))
-            deaths.append(Death(rank, now + SECOND // 4, 1))
+            deaths.append(Death(rank, now + DYING, 1))
         job.wait(1)
-        launchers.fail(job, deaths)
-        job.wait(2)
+        self.lost(deaths)
 
 
 class LoaderBus(Dies):
@@ -55,9 +53,15 @@ class LoaderBus(Dies):
         self.scopes = ("culprit",)
 
     def speak(self, rank: int, now: int) -> None:
-        text = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
+        text = (
+            "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient "
+            "shared memory (shm)."
+        )
         self.job.raw(rank, now - 20 * MS, text, True)
-        error = f"RuntimeError: DataLoader worker (pid {self.job.pids[rank] + 313}) is killed by signal: Bus error. It is possible "
+        error = (
+            f"RuntimeError: DataLoader worker (pid {self.job.pids[rank] + 313}) is killed by signal: "
+            "Bus error. It is possible "
+        )
         error += "that dataloader's workers are out of shared memory. Please try to raise your shared memory limit."
         frames: list[Frame] = [
             *NEXT,
@@ -91,11 +95,8 @@ class Retries(Fault):
                 job.say(rank, now, "storage.py:88:get", text, "WARNING")
             error = f"ConnectionError: giving up on shard_{shard:05}.bin after {self.TRIES} attempts: 503 Slow Down"
             job.raise_on(rank, now + 50 * MS, traceback(frames, error))
-            deaths.append(Death(rank, now + SECOND // 4, 1))
-        first = min(deaths, key=lambda death: death.time)
-        job.now = max(job.now, first.time)
-        launchers.fail(job, deaths)
-        job.wait(2)
+            deaths.append(Death(rank, now + DYING, 1))
+        self.lost(deaths)
 
 
 class BadShard(Fault):
@@ -119,10 +120,9 @@ class BadShard(Fault):
         for rank, now in job.jitter(self.ranks, 0.4):
             error = f"EOFError: shard eval_00007.bin is truncated: {size} bytes on disk, 67108864 in the index"
             job.raise_on(rank, now + SECOND // 2, traceback(frames, error))
-            deaths.append(Death(rank, now + SECOND, 1))
+            deaths.append(Death(rank, now + DYING, 1))
         job.wait(1)
-        launchers.fail(job, deaths)
-        job.wait(2)
+        self.lost(deaths)
 
 
 class MissingMount(Fault):
@@ -144,12 +144,11 @@ class MissingMount(Fault):
         for rank, now in job.jitter(range(job.ranks), 0.8):
             if rank in self.ranks:
                 job.raise_on(rank, now, traceback(frames, error))
-                deaths.append(Death(rank, now + SECOND // 3, 1))
+                deaths.append(Death(rank, now + DYING, 1))
             else:
                 job.say(rank, now + SECOND, "data.py:77:build", "dataset ready, 4096 shards, 8 loader workers")
         job.wait(2)
-        launchers.fail(job, deaths)
-        job.wait(2)
+        self.lost(deaths)
 
 
 SCENARIOS = (

@@ -1,0 +1,162 @@
+"""`l4tui demo`: a simulated training job that fails, live on the screen or written to a folder."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from l4tui.config import Config
+from l4tui.demo.names import LAYOUTS, STYLES
+from l4tui.exits import Exit, UsageError
+
+DEFAULT = "oom-gpu"
+OpenTui = Callable[[Path, "subprocess.Popen[bytes]"], int]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--list", action="store_true", help="list the scenarios, styles and layouts")
+    parser.add_argument("--scenario", metavar="NAME", default=DEFAULT, help=f"what goes wrong (default: {DEFAULT})")
+    parser.add_argument("--ranks", metavar="N", type=int, default=64, help="ranks of the job (default: 64)")
+    parser.add_argument("--nodes", metavar="N", type=int, help="nodes of the job (default: 8 ranks a node)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed is another job (default: 0)")
+    parser.add_argument("--rate", metavar="X", type=float, default=1.0, help="simulated seconds a second (default: 1)")
+    parser.add_argument("--style", choices=list(STYLES), default="python", help="how the program logs")
+    parser.add_argument("--layout", choices=list(LAYOUTS), default="torchrun", help="launcher and files")
+    parser.add_argument("--write", metavar="DIR", type=Path, help="write the finished job and its truth.json, then end")
+    parser.add_argument("--bytes", metavar="SIZE", help="with --write: size of the log, as in 1GB")
+    parser.add_argument("--plain", action="store_true", help="write the live job to standard output, without a screen")
+
+
+def run(args: argparse.Namespace, config: Config, open_tui: OpenTui | None = None) -> int:
+    """List, write or show a simulated job."""
+    if args.list:
+        return list_all()
+    nodes = args.nodes or max(1, args.ranks // 8)
+    check(args, nodes)
+    if args.write:
+        return write_job(args, nodes)
+    if args.bytes:
+        raise UsageError("--bytes needs --write DIR")
+    if args.plain:
+        return subprocess.run(child_command(args, nodes, None), check=False).returncode
+    return show(args, nodes, open_tui or screen_opener(config))
+
+
+def list_all() -> int:
+    from l4tui.demo.faults import scenarios  # loads numpy: 260 ms CPU
+
+    for title, rows in (
+        ("scenarios", {name: row.summary for name, row in scenarios().items()}),
+        ("styles", STYLES),
+        ("layouts", LAYOUTS),
+    ):
+        width = max(map(len, rows))
+        print(f"{title}:", *(f"  {name:<{width}}  {words}" for name, words in rows.items()), sep="\n")
+    return Exit.OK
+
+
+def check(args: argparse.Namespace, nodes: int) -> None:
+    """Raise UsageError for a job that cannot be simulated."""
+    from l4tui.demo.job import Spec
+    from l4tui.demo.play import prepare
+
+    try:
+        prepare(Spec(args.scenario, args.ranks, nodes, args.seed))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if args.rate <= 0:
+        raise UsageError("--rate must be above 0")
+
+
+def write_job(args: argparse.Namespace, nodes: int) -> int:
+    from l4tui.demo.writing import write
+
+    size = parse_size(args.bytes) if args.bytes else None
+    kind = {"ranks": args.ranks, "nodes": nodes, "seed": args.seed, "style": args.style, "layout": args.layout}
+    try:
+        truth = write(args.write, args.scenario, bytes_wanted=size, **kind)
+    except OSError as error:
+        raise UsageError(f"{args.write}: {error.strerror}") from None
+    print(
+        f"{args.write}: {truth['line_count']} lines, scenario {args.scenario}, truth.json beside them", file=sys.stderr
+    )
+    return Exit.OK
+
+
+def parse_size(text: str) -> int:
+    """Read a size such as 1GB, 300 MB or 4096.
+
+    Raises:
+        UsageError: the text is no size.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(i?)[bB]?\s*", text)
+    if not found:
+        raise UsageError(f"{text!r} is no size: write 300MB or 1GB")
+    base = 1024 if found[3] else 1000
+    return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
+
+
+def child_command(args: argparse.Namespace, nodes: int, directory: Path | None) -> list[str]:
+    """Return the command of the process that writes the live job; without a folder it writes to its output."""
+    command = [sys.executable, "-m", "l4tui.demo", str(directory) if directory else "-"]
+    command += [
+        "--scenario",
+        args.scenario,
+        "--ranks",
+        str(args.ranks),
+        "--nodes",
+        str(nodes),
+        "--seed",
+        str(args.seed),
+    ]
+    return [*command, "--rate", str(args.rate), "--style", args.style, "--layout", args.layout]
+
+
+def show(args: argparse.Namespace, nodes: int, open_tui: OpenTui) -> int:
+    """Start the writer, open the screen on its folder, end the writer with the screen."""
+    with tempfile.TemporaryDirectory(prefix="l4tui-demo-") as name:
+        folder = Path(name)
+        child = subprocess.Popen(
+            child_command(args, nodes, folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_for_lines(folder, child)
+            return open_tui(folder, child)
+        finally:
+            child.terminate()
+            try:
+                child.wait(5)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+
+def wait_for_lines(folder: Path, child: subprocess.Popen[bytes]) -> None:
+    """Return when the job's history stands in the folder, or the writer has ended."""
+    for _ in range(100):
+        if child.poll() is not None or (folder / ".ready").exists():
+            return
+        try:
+            child.wait(0.05)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def screen_opener(config: Config) -> OpenTui:
+    """Return what opens the screen on a folder."""
+
+    def open_folder(folder: Path, child: subprocess.Popen[bytes]) -> int:
+        from l4tui.screen import open_screen
+
+        return open_screen([str(folder)], config)
+
+    return open_folder
