@@ -120,7 +120,8 @@ class Viewer:
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
-        self._matched: dict[str, tuple[Bits, int]] = {}  # pattern → (bits per entry, entries covered)
+        self._matched: dict[str, tuple[Bits, int]] = {}  # pattern → (one per entry, entries covered)
+        self._generation = 0
 
     def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> EntryRows:
         """Select the scope's entries in merged order; raise ValueError for a bad rank set or pattern."""
@@ -157,6 +158,9 @@ class Viewer:
     def matched(self, snapshot: Snapshot, pattern: str, stop: Event) -> Bits:
         """Say for each entry whether its text matches; only entries not seen before are searched."""
         validate(pattern)
+        if snapshot.generation != self._generation:  # entry ids mean something else now
+            self._matched.clear()
+            self._generation = snapshot.generation
         bits, covered = self._matched.get(pattern, (np.zeros(0, np.bool_), 0))
         covered = min(covered, snapshot.length)
         grown = np.zeros(snapshot.length, np.bool_)
@@ -176,9 +180,8 @@ class Viewer:
             return self.matched(snapshot, condition.value, stop)
         plan = snapshot.plan
         if condition.kind in ("since", "until"):
-            known = snapshot.time != NO_TIME
-            limit = int(condition.value)
-            return known & (snapshot.time >= limit if condition.kind == "since" else snapshot.time <= limit)
+            limit, clock = int(condition.value), snapshot.clock
+            return clock >= limit if condition.kind == "since" else (clock <= limit) & (clock != NO_TIME)
         if condition.kind == "level":
             return (snapshot.plans.level >= int(condition.value))[plan]
         column = snapshot.plans.site if condition.kind == "site" else snapshot.plans.event

@@ -20,20 +20,28 @@ if TYPE_CHECKING:
 
 FRAME_S = 1 / 15  # updates come no faster
 FOLLOW_S = 0.25  # and while following no faster than this, which bounds the traffic to the terminal
-IDLE_S = (0.05, 0.5)  # wait between two looks for growth: short at first, longer the longer nothing comes
 
 
 class Live(Protocol):
     """What the feed needs of a job."""
 
-    def read_all(self, stop: threading.Event | None, progress: Callable[[int, int], None] | None) -> None:
+    def read_all(self, stop: threading.Event, progress: Callable[[int, int], None]) -> None:
         """Read all there is."""
+
+    def wait(self) -> None:
+        """Sleep until there may be something new, or until woken."""
+
+    def wake(self) -> None:
+        """End a `wait` from another thread."""
 
     def poll(self) -> bool:
         """Read what has grown; True when something changed."""
 
     def snapshot(self) -> Snapshot:
         """Give a frozen view."""
+
+    def close(self) -> None:
+        """Let go of what reading needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +89,13 @@ class Feed:
         """Stop both threads; returns when they have ended or half a second later."""
         self._stop.set()
         self._reading.set()
+        self._job.wake()
         with self._wake:
             self._wake.notify_all()
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(0.5)
+        self._job.close()
 
     @property
     def scope(self) -> Scope:
@@ -127,14 +137,12 @@ class Feed:
             self._job.read_all(self._stop, self._on_progress)
             self.progress = 1.0
             self._changed()
-            wait = IDLE_S[0]
-            while self._follow and not self._stop.wait(wait):
+            while self._follow and not self._stop.is_set():
+                self._job.wait()
                 self._reading.wait()
-                if self._job.poll():
-                    self.grown_at, wait = time.monotonic(), IDLE_S[0]
+                if not self._stop.is_set() and self._job.poll():
+                    self.grown_at = time.monotonic()
                     self._changed()
-                else:
-                    wait = min(wait * 1.3, IDLE_S[1])
         except Exception as error:
             self.failure = f"reading stopped: {type(error).__name__}: {error}"
             self._changed()

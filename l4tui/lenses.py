@@ -29,8 +29,8 @@ class Lens(Protocol):
     def lines(self, snapshot: Snapshot, keys: Ids) -> list[Line]:
         """Make rows ready to be painted; called from a thread, reads files."""
 
-    def entry(self, snapshot: Snapshot, key: int) -> int:
-        """Give the entry a row stands for."""
+    def entries(self, snapshot: Snapshot, keys: Ids) -> Ids:
+        """Give the entry that each row stands for."""
 
 
 class EntryLens:
@@ -44,9 +44,9 @@ class EntryLens:
         """Select the scope's entries."""
         return self._viewer.rows(snapshot, scope, stop)
 
-    def entry(self, snapshot: Snapshot, key: int) -> int:
+    def entries(self, snapshot: Snapshot, keys: Ids) -> Ids:
         """A row is an entry."""
-        return min(key, snapshot.length - 1)
+        return np.minimum(keys, max(snapshot.length - 1, 0))
 
     def lines(self, snapshot: Snapshot, keys: Ids) -> list[Line]:
         """Read the texts of a page and who wrote them."""
@@ -99,7 +99,8 @@ def is_mixed(snapshot: Snapshot, entry: int) -> bool:
     while last < snapshot.length and snapshot.flags[last] & Flag.SEGMENT:
         last += 1
     speakers = snapshot.speaker[first:last]
-    return len(set(zip(snapshot.ranks.kind[speakers].tolist(), snapshot.ranks.rank[speakers].tolist(), strict=True))) > 1
+    kinds, ranks = snapshot.ranks.kind[speakers].tolist(), snapshot.ranks.rank[speakers].tolist()
+    return len(set(zip(kinds, ranks, strict=True))) > 1
 
 
 def facts_of(snapshot: Snapshot) -> Facts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
 BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
@@ -83,7 +83,7 @@ def _on_terminal(name: str, dark: bool, values: Mapping[str, str]) -> Theme:
         surface=plain,
         panel=plain,
         boost=plain,
-        variables={**merged, **surfaces},
+        variables={**BUILTIN_THEMES["ansi-dark" if dark else "ansi-light"].variables, **merged, **surfaces},
     )
 
 

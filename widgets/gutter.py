@@ -61,7 +61,7 @@ def cells(line: Line, columns: Columns, signs: Glyphs, since: int | None) -> lis
     if columns.node:
         parts.append(("dim", fit(line.node, columns.node, signs.ellipsis) + " "))
     sign = "" if line.sort == "rank" else getattr(signs, line.sort)
-    who = line.who + sign if line.sort == "mixed" else sign or line.who
+    who = line.who + sign if line.sort == "mixed" else sign + line.who
     if width_of(who) > columns.who:
         who = fit(who, columns.who, signs.ellipsis)
     parts.append((line.sort, who.rjust(columns.who) + " "))

@@ -16,6 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from l4tui.engine.view import EntryRows, Ids, Rows
+from l4tui.widgets.cells import width_of
 from l4tui.widgets.glyphs import glyphs
 from l4tui.widgets.gutter import fit_columns
 from l4tui.widgets.line import Facts, Line
@@ -110,11 +111,24 @@ class LogView(ScrollView, can_focus=True):
             self._lines.popitem(last=False)
         self.repaint()
 
-    def set_signs(self, *, pattern: str | None = None, since: int | None = None) -> None:
-        """Mark the matches of a pattern, or show times as elapsed."""
-        if pattern is not None:
-            self.pattern = pattern
-        self.since = since if pattern is None else self.since
+    def set_pattern(self, pattern: str) -> None:
+        """Mark the matches of a regex; empty: none."""
+        self.pattern = pattern
+        self.repaint()
+
+    def set_since(self, since: int | None) -> None:
+        """Show times as elapsed from a moment (ns UTC), or of day."""
+        self.since = since
+        self.repaint()
+
+    def set_marks(self, marks: Iterable[int]) -> None:
+        """Show which rows are marked."""
+        self.marks = set(marks)
+        self.repaint()
+
+    def select(self, anchor: int | None) -> None:
+        """Begin a selection at a row, or give it up."""
+        self.anchor = anchor
         self.repaint()
 
     @property
@@ -175,6 +189,14 @@ class LogView(ScrollView, can_focus=True):
         """Scroll sideways; a large negative number goes back to the start."""
         self.left = max(self.left + cells, 0)
         self._settle()
+
+    def show_line_end(self) -> None:
+        """Scroll sideways to the end of the cursor's line."""
+        line = self.cursor_line
+        if line is not None and not self.wrapping:
+            room = self.size.width - 1 - fit_columns(self.size.width - 1, self.facts).width
+            self.left = max(width_of(line.text) - room, 0)
+            self._settle()
 
     def go_end(self, *, follow: bool) -> None:
         """Go to the last row and follow what comes, if asked."""

@@ -1,0 +1,181 @@
+"""The app: theme, terminal, signals, and the way from what was found to a job's screen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+
+from rich.text import Text
+from textual.app import App
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from l4tui.actions import ACTIONS, KeyClash, keymap, shown_key
+from l4tui.config import Config
+from l4tui.engine.discovery import Found
+from l4tui.engine.job import Job
+from l4tui.engine.search import search
+from l4tui.exits import Exit, UsageError
+from l4tui.livejob import LiveJob
+from l4tui.opening import engine_options
+from l4tui.screens.job import JobScreen
+from l4tui.theme import DEFAULTS, THEMES, choose
+from l4tui.widgets.sheet import ListSheet
+
+
+class Commands(Provider):
+    """Every action of the table in the palette."""
+
+    async def discover(self) -> Hits:
+        """List all."""
+        for name, words, keys in self._rows():
+            yield DiscoveryHit(f"{words}  {keys}", self._runner(name), text=words, help=f":{name}")
+
+    async def search(self, query: str) -> AsyncIterator[Hit]:  # type: ignore[override]
+        """List what matches."""
+        matcher = self.matcher(query)
+        for name, words, keys in self._rows():
+            if (score := matcher.match(f"{words} {name}")) > 0:
+                yield Hit(score, matcher.highlight(f"{words}  {keys}"), self._runner(name), text=words, help=f":{name}")
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        keys = self.screen.keys if isinstance(self.screen, JobScreen) else {}
+        shown: dict[str, list[str]] = {}
+        for key, name in keys.items():
+            shown.setdefault(name, []).append(shown_key(key))
+        actions = (action for action in ACTIONS if action.id != "palette")
+        return [(action.id, action.words, " ".join(shown.get(action.id, ()))) for action in actions]
+
+    def _runner(self, name: str) -> Callable[[], None]:
+        def run() -> None:
+            if isinstance(self.screen, JobScreen):
+                self.screen.act(name)
+
+        return run
+
+
+class L4App(App[int]):
+    """Shows one of the jobs that were found."""
+
+    CSS_PATH = Path(__file__).with_name("app.tcss")
+    TITLE = "l4tui"
+    COMMANDS = {Commands}  # noqa: RUF012 -- Textual's form
+    BINDINGS = [("ctrl+c", "interrupt")]  # noqa: RUF012
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = ""  # the action table binds it
+    NOTIFICATION_TIMEOUT = 5.0
+
+    def __init__(self, found: Found, config: Config, keys: Mapping[str, str]) -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self._found, self._config, self._keys = found, config, keys
+        for theme in THEMES:
+            self.register_theme(theme)
+        wanted = choose(config.theme, os.environ)
+        self.theme = wanted if wanted in self.available_themes else "l4tui"
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Give themes that are not ours the names our styles use."""
+        return dict(DEFAULTS)
+
+    def on_mount(self) -> None:
+        """Open the job, or let the person choose one."""
+        self._catch_signals()
+        if len(self._found.jobs) == 1:
+            self.open_job(0)
+        else:
+            self.choose_job(first=True)
+
+    def choose_job(self, *, first: bool = False) -> bool:
+        """Offer the jobs that were found; False where there is only one."""
+        if len(self._found.jobs) < 2:
+            return False
+
+        def chosen(index: int | None) -> None:
+            if index is not None:
+                if not first:
+                    self.pop_screen()
+                self.open_job(index)
+            elif first:
+                self.exit(0)
+
+        count = len(self._found.jobs)
+        self.push_screen(ListSheet(f"{count} jobs here", job_rows(self._found), "Enter opens   Esc closes"), chosen)
+        return True
+
+    def open_job(self, number: int) -> None:
+        """Open one of the jobs."""
+        folder = self._found.choose(number) if len(self._found.jobs) > 1 else self._found.jobs[0]
+        newest = max((source.mtime for source in folder.sources), default=0)
+        job = Job(folder.sources, engine_options(self._config, newest))
+        live = LiveJob(job, self._found if len(self._found.jobs) == 1 else None, follow=self._config.follow)
+        screen = JobScreen(live, folder.name, self._config, self._keys, search, _notice(self._found, number))
+        screen.left_out = tuple((item.path, item.why) for item in self._found.left_out)
+        self.push_screen(screen)
+
+    def action_interrupt(self) -> None:
+        """End at once, as Ctrl+C does everywhere."""
+        self.exit(int(Exit.INTERRUPTED))
+
+    def _catch_signals(self) -> None:
+        """End in order when told to from outside: the terminal is left as it was found."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            try:
+                loop.add_signal_handler(number, self.exit, 128 + number)
+            except (NotImplementedError, RuntimeError, ValueError):  # not the main thread, as in tests
+                return
+
+
+def job_rows(found: Found) -> list[Text]:
+    """Write a row for each job: name, files, size, last written."""
+    import time
+
+    rows = []
+    width = min(max(len(job.name) for job in found.jobs), 50)
+    for job in found.jobs:
+        size = sum(source.size() for source in job.sources)
+        newest = max((source.mtime for source in job.sources), default=0) / 1e9
+        row = Text(f"{job.name[:width]:<{width}}  ", "bold")
+        row.append(f"{len(job.sources):>5,} file{'s' if len(job.sources) != 1 else ' '}  {_size(size):>8}  ", "")
+        row.append(time.strftime("%Y-%m-%d %H:%M", time.localtime(newest)), "dim")
+        rows.append(row)
+    return rows
+
+
+def _size(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def _notice(found: Found, number: int) -> str:
+    mirrors = len(found.jobs[number].mirrors())
+    parts = [f"{mirrors} mirror{'s' if mirrors != 1 else ''}"] if mirrors else []
+    if found.left_out:
+        parts.append(f"{len(found.left_out)} left out (f)")
+    return ", ".join(parts)
+
+
+def run_app(found: Found, config: Config) -> int:
+    """Show what was found until the person leaves; returns the exit code.
+
+    Raises UsageError when the keys of the settings clash.
+    """
+    try:
+        keys = keymap(config.keys)
+    except KeyClash as error:
+        raise UsageError(str(error)) from None
+    app = L4App(found, config, keys)
+    result = app.run(mouse=config.mouse)
+    sys.stdout.flush()
+    if result is None:
+        return app.return_code or 0
+    return int(result)

@@ -1,0 +1,73 @@
+"""Marks, selection, copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from l4tui.engine.view import Bits, Ids
+from l4tui.handlers import answers, handles
+
+if TYPE_CHECKING:
+    from l4tui.screens.job import JobScreen
+
+COPY_MAX = 2_000  # lines; terminals drop longer OSC 52 sequences anyway
+
+
+@handles("mark")
+def mark(screen: JobScreen, text: str) -> None:
+    """Mark the line with a note, or take its mark away."""
+    key = screen.view.cursor_key
+    if key is None:
+        return
+    if key in screen.notes:
+        del screen.notes[key]
+        screen.view.set_marks(screen.notes)
+        screen.say("mark removed")
+    elif text:
+        set_mark(screen, text)
+    else:
+        screen.prompt.ask("note", "note ", "Enter marks the line")
+
+
+@answers("note")
+def set_mark(screen: JobScreen, text: str) -> None:
+    """Mark the cursor's line."""
+    key = screen.view.cursor_key
+    if key is not None:
+        screen.notes[key] = text.strip()
+        screen.view.set_marks(screen.notes)
+        screen.tell()
+
+
+@handles("next_mark", "previous_mark")
+def other_mark(screen: JobScreen, _: str) -> None:
+    """To the next or previous mark."""
+    marks = np.array(sorted(screen.notes), np.int64)
+
+    def test(keys: Ids) -> Bits:
+        return np.isin(keys, marks)
+
+    step = 1 if screen.acting == "next_mark" else -1
+    screen.jump(test, step, "no further mark" if step > 0 else "no earlier mark")
+
+
+@handles("select")
+def select(screen: JobScreen, _: str) -> None:
+    """Begin a selection at the cursor, or give it up."""
+    screen.view.select(None if screen.view.anchor is not None else screen.view.row)
+    if screen.view.anchor is not None:
+        screen.say("selecting: move, then y copies; V ends it")
+
+
+@handles("copy", "copy_line")
+def copy(screen: JobScreen, _: str) -> None:
+    """Copy the selected lines with who wrote them, or the one line as it stands in the file."""
+    first, last = screen.view.selection
+    if screen.acting == "copy_line":
+        first = last = screen.view.row
+    keys = screen.view.rows.keys(first, min(last + 1, first + COPY_MAX))
+    screen.view.select(None)
+    if len(keys):
+        screen.copy_rows(keys, labelled=screen.acting == "copy")

@@ -1,0 +1,131 @@
+"""Finding lines: searches, errors, places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from l4tui.engine.model import Level
+from l4tui.engine.view import Bits, Ids, validate
+from l4tui.handlers import answers, handles, typing
+from l4tui.places import Place, read_place
+
+if TYPE_CHECKING:
+    from l4tui.screens.job import JobScreen
+
+
+@handles("search")
+def search(screen: JobScreen, text: str) -> None:
+    """Ask for a pattern, or search for the one that is given."""
+    if text:
+        search_for(screen, text)
+    else:
+        screen.search_from = screen.view.row
+        screen.prompt.ask("search", "/", "regex; lower case ignores case")
+
+
+@typing("search")
+def search_typed(screen: JobScreen, text: str) -> None:
+    """Count while the pattern is typed."""
+    try:
+        validate(text)
+    except ValueError as error:
+        screen.prompt.say(str(error), wrong=True)
+        return
+    screen.prompt.say("")
+    screen.start_search(text)
+
+
+@answers("search")
+def search_for(screen: JobScreen, text: str) -> None:
+    """Go to the first hit; an empty pattern ends the search."""
+    try:
+        validate(text)
+    except ValueError as error:
+        screen.say(f"/{text}: {error}", "error")
+        return
+    screen.start_search(text, jump=1 if text else 0)
+
+
+@handles("next_hit")
+def next_hit(screen: JobScreen, _: str) -> None:
+    """To the next hit."""
+    screen.jump_to_hit(1)
+
+
+@handles("previous_hit")
+def previous_hit(screen: JobScreen, _: str) -> None:
+    """To the previous hit."""
+    screen.jump_to_hit(-1)
+
+
+@handles("next_error", "previous_error", "next_warning", "previous_warning")
+def _by_level(screen: JobScreen, _: str) -> None:
+    """To the next or previous record of a level, as the action says."""
+    step = 1 if screen.acting.startswith("next") else -1
+    error = screen.acting.endswith("error")
+    snapshot = screen.snapshot
+    lens = screen.lens
+    table = snapshot.plans.level
+    wanted = table >= Level.ERROR if error else table == Level.WARNING
+    word = "error" if error else "warning"
+
+    def test(keys: Ids) -> Bits:
+        entries = lens.entries(snapshot, keys)
+        heads = snapshot.record[entries] == entries  # a record of many lines is one stop
+        return np.asarray(wanted[snapshot.plan[entries]] & heads)
+
+    screen.jump(test, step, f"no {'further' if step > 0 else 'earlier'} {word}")
+
+
+@handles("next_same", "previous_same")
+def _same(screen: JobScreen, _: str) -> None:
+    """To another line of the same call site, or of the same event where there is none."""
+    step = 1 if screen.acting.startswith("next") else -1
+    entry = screen.cursor_entry
+    if entry is None:
+        return
+    snapshot, lens = screen.snapshot, screen.lens
+    plan = int(snapshot.plan[entry])
+    site = int(snapshot.plans.site[plan])
+    column = snapshot.plans.site if site >= 0 else snapshot.plans.event
+    value = site if site >= 0 else int(snapshot.plans.event[plan])
+
+    def test(keys: Ids) -> Bits:
+        return np.asarray((column == value)[snapshot.plan[lens.entries(snapshot, keys)]])
+
+    screen.jump(test, step, f"no {'further' if step > 0 else 'earlier'} line like this one")
+
+
+@handles("go_to")
+def go_to(screen: JobScreen, text: str) -> None:
+    """Ask for a time or an iteration, or go there."""
+    if text:
+        go_to_place(screen, text)
+    else:
+        screen.prompt.ask("go_to", "go to ", "12:03   -5m   i1200")
+
+
+@answers("go_to")
+def go_to_place(screen: JobScreen, text: str) -> None:
+    """Go to the first line at or after a time or of an iteration."""
+    if not text.strip():
+        return
+    try:
+        place = read_place(text, screen.snapshot)
+    except ValueError as error:
+        screen.say(str(error), "error")
+        return
+    seek_place(screen, place)
+
+
+def seek_place(screen: JobScreen, place: Place) -> None:
+    """Go to the first row at or after a place."""
+    snapshot, lens = screen.snapshot, screen.lens
+    column = snapshot.iteration if place.is_iteration else snapshot.clock
+
+    def test(keys: Ids) -> Bits:
+        return np.asarray(column[lens.entries(snapshot, keys)] >= place.value)
+
+    screen.jump(test, 1, f"nothing at or after {place.words}", start=-1)

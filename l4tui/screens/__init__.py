@@ -1,0 +1,1 @@
+"""Screens and the sheets that lie over them."""

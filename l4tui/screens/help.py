@@ -1,0 +1,51 @@
+"""The help sheet: written from the table of actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.text import Text
+
+from l4tui.actions import ACTIONS, shown_key
+from l4tui.widgets.sheet import TextSheet
+
+COLUMN = 46  # cells of one column; two stand side by side where there is room
+KEYS = 12  # cells for keys
+
+
+def help_sheet(keys: Mapping[str, str], width: int) -> TextSheet:
+    """Build the sheet for the keys that are in force."""
+    bound: dict[str, list[str]] = {}
+    for key, name in keys.items():
+        bound.setdefault(name, []).append(shown_key(key))
+    blocks: list[list[tuple[str, str]]] = []
+    group = ""
+    for action in ACTIONS:
+        if action.group != group:
+            group = action.group
+            blocks.append([(group, "")])
+        if action.id in bound:
+            blocks[-1].append((" ".join(bound[action.id]), action.words))
+    columns = [blocks] if width < 2 * COLUMN + 12 else _balanced(blocks)
+    height = max(sum(len(block) + 1 for block in column) for column in columns)
+    lines = [Text() for _ in range(height)]
+    for column in columns:
+        rows = [row for block in column for row in (*block, ("", ""))]
+        for line, (left, words) in zip(lines, rows + [("", "")] * (height - len(rows)), strict=True):
+            cell = Text(left, "bold") if not words else Text.assemble((f"{left:<{KEYS}} ", "bold"), words)
+            cell.pad_right(max(COLUMN - cell.cell_len, 1))
+            line.append_text(cell)
+    return TextSheet("Keys", Text("\n").join(lines))
+
+
+def _balanced(blocks: list[list[tuple[str, str]]]) -> list[list[list[tuple[str, str]]]]:
+    """Split blocks into two columns of about one height."""
+    total = sum(len(block) + 1 for block in blocks)
+    left: list[list[tuple[str, str]]] = []
+    used = 0
+    for block in blocks:
+        if used and used + len(block) / 2 > total / 2:
+            break
+        left.append(block)
+        used += len(block) + 1
+    return [left, blocks[len(left) :]]

@@ -1,0 +1,158 @@
+"""What the job screen says around the log: header and status bar."""
+
+from __future__ import annotations
+
+import time
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from l4tui.engine.model import NO_TIME, Flag
+from l4tui.engine.rankset import RankSet
+from l4tui.engine.stages import NAMES
+from l4tui.widgets.header import Health, JobHeader
+from l4tui.widgets.status import Account, Situation, StatusBar
+
+if TYPE_CHECKING:
+    from l4tui.config import Config
+    from l4tui.engine.snapshot import Snapshot
+    from l4tui.engine.view import Scope
+    from l4tui.feed import Feed
+    from l4tui.finder import Finder
+    from l4tui.vitals import Vitals
+    from l4tui.widgets.logview import LogView
+
+SAID_S = 6.0  # a message stands this long, or until the next key
+COARSE_S = 600  # a silence this long is told in whole minutes: nothing else on screen moves by then
+
+
+class Telling:
+    """Gathers what header and status bar show; both redraw only what has changed."""
+
+    job_name: str
+    notice: str
+    config: Config
+    feed: Feed
+    snapshot: Snapshot
+    vitals: Vitals
+    scope: Scope
+    follows: bool
+    notes: dict[int, str]
+    view: LogView
+    header: JobHeader
+    status: StatusBar
+    is_mounted: bool
+    _finder: Finder | None
+    _said: str
+    _said_style: str
+    _said_at: float
+
+    @property
+    def cursor_entry(self) -> int | None:
+        """The entry under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the job has written something lately while we read."""
+        grown = self.feed.grown_at
+        return grown is not None and time.monotonic() - grown < self.vitals.patience_s
+
+    def tell(self) -> None:
+        """Say how things stand."""
+        if not self.is_mounted:
+            return
+        self.header.show_health(self._health())
+        self.status.show_situation(self._situation())
+
+    def _health(self) -> Health:
+        state, silent = self._state()
+        vitals = self.vitals
+        return Health(
+            name=self.job_name,
+            state=state,
+            silent_s=silent,
+            world_size=self.snapshot.world_size,
+            heard=vitals.heard,
+            nodes=len(self.snapshot.nodes),
+            stage=NAMES[vitals.stage] if vitals.stage >= 0 else "",
+            iteration=vitals.iteration,
+            durations=vitals.durations,
+            progress=self.feed.progress,
+            notice=self.notice,
+        )
+
+    def _state(self) -> tuple[str, int]:
+        """Judge by growth and by the end of the log: (state, seconds of silence)."""
+        if self.is_live:
+            return "running", 0
+        sources = self.snapshot.sources
+        written = max((source.mtime for source in sources), default=0) / 1e9
+        silent = max(time.time() - written, 0.0) if written else 0.0
+        if self.feed.progress >= 1.0 and self.vitals.ends_badly:
+            return "failed", 0
+        if self.vitals.stage == NAMES.index("teardown"):
+            return "completed", 0
+        if not self.follows or self.feed.progress < 1.0:
+            return "read", 0
+        if silent < self.vitals.patience_s:
+            return "running", 0
+        return "silent", int(silent) if silent < COARSE_S else int(silent) // 60 * 60
+
+    def _situation(self) -> Situation:
+        counts = self.snapshot.counts()
+        by_rank = sum(counts.per_rank.values())
+        finder = self._finder
+        said = self._said if time.monotonic() - self._said_at < SAID_S else ""
+        view = self.view
+        return Situation(
+            account=Account(by_rank, counts.mixed, counts.launcher, counts.unknown, counts.lines),
+            lens=self._lens_words(),
+            shown=view.rows.length,
+            whole=self.snapshot.length,
+            chips=self._chips(),
+            filtering=self.scope.filtering,
+            search=finder.pattern if finder else "",
+            found=finder.count if finder and (finder.count or not finder.running) else -1,
+            searching=bool(finder and finder.running),
+            following=view.following and self.follows,
+            reading=self.feed.reading,
+            live=self.is_live,
+            waiting=view.waiting,
+            place=self._place(),
+            row=view.row,
+            message=said,
+            message_style=self._said_style,
+        )
+
+    def _chips(self) -> tuple[str, ...]:
+        ranks = (f"ranks {self.scope.ranks}",) if self.scope.ranks else ()
+        return (*ranks, *(f.words for f in self.scope.filters))
+
+    def _lens_words(self) -> str:
+        if self.scope.lens != "lines":
+            return self.scope.lens
+        if not self.scope.ranks:
+            return "merged"
+        one = RankSet.parse(self.scope.ranks).single
+        return f"rank {one}" if one is not None else "some ranks"
+
+    def _place(self) -> str:
+        entry = self.cursor_entry
+        if entry is None:
+            return "nothing to show" if self.scope.narrowed else "empty"
+        snap = self.snapshot
+        key = self.view.cursor_key
+        if self.notes.get(key):
+            return f"{self.view.signs.mark} {self.notes[key]}"
+        place = snap.place(entry)
+        speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
+        rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])
+        parts = [f"{PurePath(snap.sources[place.source].path).name}:{place.line}"]
+        parts.append(f"rank {rank}" if rank >= 0 else "")
+        parts.append(snap.nodes[node] if node >= 0 else "")
+        iteration, stage = int(snap.iteration[entry]), int(snap.stage[entry])
+        parts.append(f"iteration {iteration:,}" if iteration >= 0 else NAMES[stage] if stage >= 0 else "")
+        parts.append(snap.sites[site] if site >= 0 else "")
+        if not snap.flags[entry] & Flag.TIMED and int(snap.clock[entry]) == NO_TIME:
+            parts.append("no time")
+        return f" {self.view.signs.dot} ".join(part for part in parts if part)

@@ -1,0 +1,58 @@
+"""The app over a fake job, for tests that press keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from textual.pilot import Pilot
+
+from l4tui.actions import keymap
+from l4tui.app import L4App
+from l4tui.config import Config
+from l4tui.engine.discovery import Found
+from l4tui.screens.job import JobScreen
+from tests.l4tui.fake import FakeJob, fake_search
+
+
+class FakeApp(L4App):
+    """Opens one job that exists in memory only."""
+
+    def __init__(self, job: FakeJob, config: Config) -> None:
+        super().__init__(Found(()), config, keymap(config.keys))
+        self.fake = job
+
+    def on_mount(self) -> None:
+        self._catch_signals()
+        self.push_screen(JobScreen(self.fake, "job-4711", self._config, self._keys, fake_search))
+
+
+@asynccontextmanager
+async def shown(
+    job: FakeJob, size: tuple[int, int] = (80, 24), **settings: object
+) -> AsyncIterator[tuple[Pilot[int], JobScreen]]:
+    """Run the app and wait until the first page has its text."""
+    app = FakeApp(job, Config(**{"theme": "l4tui", **settings}))  # type: ignore[arg-type]
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, JobScreen)
+        await until(pilot, lambda: screen.view.rows.length == job.snapshot().length)
+        await until(pilot, lambda: not job.snapshot().length or screen.view.cursor_line is not None)
+        yield pilot, screen
+
+
+async def until(pilot: Pilot[int], holds: Callable[[], object], seconds: float = 3.0) -> None:
+    """Wait for what threads bring."""
+    for _ in range(int(seconds / 0.01)):
+        await pilot.pause()
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("did not happen in time")
+
+
+def screen_rows(screen: JobScreen) -> list[str]:
+    """Give the text of the log pane, row by row."""
+    return [strip.text.rstrip() for strip in screen.view._shown]
