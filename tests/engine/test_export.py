@@ -16,14 +16,14 @@ from l4tui.engine.snapshot import Snapshot
 
 TEE = """\
 torchrun --nproc-per-node 4 train.py
-[default0]:2026-03-01 12:00:01,250 - trainer.py:88 - INFO - iteration 7 loss 2.5
-[default1]:2026-03-01 12:00:01,250 - trainer.py:88 - INFO - iteration 7 loss 2.6
+[default0]:2026-03-01 12:00:01,250 - trainer - INFO - iteration 7 loss 2.5
+[default1]:2026-03-01 12:00:01,250 - trainer - INFO - iteration 7 loss 2.6
 [default1]:Traceback (most recent call last):
-[default0]:2026-03-01 12:00:02,250 - trainer.py:91 - WARNING - slow step
+[default0]:2026-03-01 12:00:02,250 - trainer - WARNING - slow step
 [default1]:  File "train.py", line 3, in step
 [default1]:RuntimeError: boom é
-[default2]:2026-03-01 12:00:03,250 - trainer.py:88 - INFO - iteration 7 loss 2.7
-[default3]:2026-03-01 12:00:03,250 - trainer.py:88 - INFO - iteration 7 loss 2.8
+[default2]:2026-03-01 12:00:03,250 - trainer - INFO - iteration 7 loss 2.7
+[default3]:2026-03-01 12:00:03,250 - trainer - INFO - iteration 7 loss 2.8
 """
 
 
