@@ -86,6 +86,9 @@ class Painter:
     def _base(self, state: State) -> Style:
         return self.styles["cursor"] if state.cursor or state.selected else self.styles["plain"]
 
+    def _over(self, base: Style, name: str) -> Style:
+        return base if name == "plain" else base + self.styles[name]
+
     def _sign(self, state: State) -> str:
         signs = self.signs
         return signs.mark if state.marked else signs.select if state.selected else signs.cursor if state.cursor else " "
@@ -99,16 +102,18 @@ class Painter:
         base = self._base(state)
         gutter = [Segment(self._sign(state), self._sign_style(state))]
         for name, text in cells(line, look.columns, self.signs, look.since):
-            gutter.append(Segment(text, base + self.styles[name]))
+            gutter.append(Segment(text, self._over(base, name)))
         room = max(look.width - look.columns.width, 1)
-        style = base + self.styles[level_style(line.level)]
+        style = self._over(base, level_style(line.level))
         marks = self._marks(line.text)
         if not look.wrap:
             start, stop, lead = window(line.text, look.left, room)
             body = self._body(line.text, start, stop, lead, room, style, marks)
-            if stop < len(line.text) and body:
-                body = _more(body, self.signs.more, base + self.styles["dim"])
-            return [Strip([*gutter, *body], look.width)]
+            strip = Strip([*gutter, *body], look.width)
+            if stop < len(line.text):  # the last cell says that the line goes on
+                goes_on = Strip([Segment(self.signs.more, base + self.styles["dim"])], 1)
+                strip = Strip.join([strip.crop(0, look.width - 1), goes_on])
+            return [strip]
         strips = []
         for start, stop in fold(line.text, room, look.wrap):
             body = self._body(line.text, start, stop, 0, room, style, marks)
@@ -147,10 +152,3 @@ class Painter:
             segments.append(Segment(" " * (room - used), style.without_color + Style(bgcolor=style.bgcolor)))
         return segments
 
-
-def _more(body: list[Segment], sign: str, style: Style) -> list[Segment]:
-    """Put the sign for "goes on" over the last cell."""
-    last = body[-1]
-    if not last.text.isascii():
-        return body
-    return [*body[:-1], Segment(last.text[:-1], last.style), Segment(sign, style)]
