@@ -16,17 +16,16 @@ Bools = NDArray[np.bool_]
 
 SECOND = 1_000_000_000
 DAY = 86_400 * SECOND
-FIELDS = frozenset("Y m d H M S f mon ampm epoch epoch_ms zone zone_h zone_m".split())
+FIELDS = frozenset(["Y", "m", "d", "H", "M", "S", "f", "mon", "ampm", "epoch", "epoch_ms", "zone", "zone_h", "zone_m"])
 NUMBERS = FIELDS - {"mon", "ampm", "zone"}  # fields that are gathered as numbers; the others are text of the key
 YEARS = range(1970, 2262)  # what int64 nanoseconds hold
 YEARS_BACK = 8  # a 29 February without a year is at most eight years old (1896 to 1904)
 _MONTHS = {name: k for k, name in enumerate(b"jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 # hours from UTC of the names that mean one zone only; CST, IST and BST do not
 _ZONES = {
-    **dict.fromkeys((b"Z", b"UTC", b"GMT"), 0),
-    **{b"EST": -5, b"EDT": -4, b"CDT": -5, b"MST": -7, b"MDT": -6, b"PST": -8, b"PDT": -7},
-    **{b"CET": 1, b"CEST": 2, b"EET": 2, b"EEST": 3, b"JST": 9, b"KST": 9},
-}
+    "Z": 0, "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+    "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "JST": 9, "KST": 9,
+}  # fmt: skip
 
 
 class ClockContext(NamedTuple):
@@ -68,8 +67,8 @@ class Clock(NamedTuple):
             good &= (hour >= 1) & (hour <= 12)
             hour = hour % 12 + 12 * self.half
         good &= hour < 24
-        in_day = np.where(good, (hour * 3600 + minute * 60 + second) * SECOND + fraction, 0)
-        in_day = in_day - self._east(numbers, context) * SECOND
+        in_day: Ints = np.where(good, (hour * 3600 + minute * 60 + second) * SECOND + fraction, 0)
+        in_day -= self._east(numbers, context) * SECOND
         if self.dateless:
             return np.where(good, in_day % DAY, NO_TIME)
         month = np.full(n, self.month, np.int64) if self.month else numbers.get("m", zero)
@@ -175,7 +174,7 @@ def compile_clock(parse: Parse, line: bytes) -> Clock | None:
 
 
 def _zone(zone: bytes, sign: int) -> int | None:
-    hours = _ZONES.get(zone.upper())
+    hours = _ZONES.get(zone.decode("latin-1").upper())
     if hours is not None:
         return hours * 3600
     digits = bytes(byte for byte in zone if 48 <= byte <= 57)
@@ -266,4 +265,5 @@ def _medians(group: Ints, values: Ints) -> Ints:
     counts = np.bincount(group)
     starts = np.cumsum(counts) - counts
     middle = starts + (np.maximum(counts, 1) - 1) // 2
-    return values[order][np.minimum(middle, len(order) - 1)]
+    found: Ints = values[order][np.minimum(middle, len(order) - 1)]
+    return found

@@ -30,13 +30,14 @@ _RAISED = re.compile(
     rb"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Timeout|Failure|Iteration|ExceptionGroup|Fault)"
     rb"(?:\([\w.]+\))?(?::|[ ]*$)"
 )
-# text at the left edge that never stands alone: frames of C++ stacks, the rest of a box, of an object, of torch's advice
+# text at the left edge that never stands alone: frames of C++ stacks, the rest of a box or object, torch's advice
 _CONTINUES = re.compile(
     rb"frame #\d+: |#\d+[ ]+(?:0x|[\w:~]+\()|\[(?:\d+|0x[0-9a-f]+)\]:?$|=[ ]{2,}\S|[)\]}]+[,;]?$"
     rb"|(?:/|\./)[^ ]*\([^)]*\)[ ]?\[0x[0-9a-f]+\]|\(\+0x[0-9a-f]+\)|\[0x[0-9a-f]+\]$"
     rb"|\xe2\x94[\x82\x83\x94\x97\x9c\x9e\xa0\xa1\x98\x9b]|\xe2\x95[\x9a\x9d\xa0\x91\xaf\xb0]|\|.*\|[ ]*$|\+[-=+]{3,}"
-    rb"|CUDA kernel errors might be asynchronously|For debugging consider passing |Compile with `|Device-side assertion "
-    rb"|nccl[A-Z]\w+Error: |Last error:|what\(\): |This is typically caused by a remote worker|HIP kernel errors might"
+    rb"|CUDA kernel errors might be asynchronously|For debugging consider passing |Compile with `"
+    rb"|Device-side assertion |nccl[A-Z]\w+Error: |Last error:|what\(\): "
+    rb"|This is typically caused by a remote worker|HIP kernel errors might"
     rb"|Extension modules: |\[Previous line repeated|Solution: |\^+$|<\w+>[^ ]*$"
 )
 _RULE = re.compile(rb"(?:={8,}|\*{8,})$")

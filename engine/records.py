@@ -18,6 +18,7 @@ from l4tui.engine.model import UNKNOWN, LineClass
 __all__ = ["Mode", "RecordCarry", "assemble", "classify", "is_progress"]
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 BOX_LINES = 1000  # an elastic table has 8 lines for each failed worker of a node
 BANNER_LINES = 40  # Open MPI's help texts are shorter
@@ -133,7 +134,7 @@ def assemble(lane: Ints, line_class: Ints, flags: Ints, carry: RecordCarry, base
     return out
 
 
-def _orphans(lanes: Ints, classes: Ints, starts: NDArray[np.bool_], first: Ints, carry: RecordCarry) -> NDArray[np.bool_]:
+def _orphans(lanes: Ints, classes: Ints, starts: Bools, first: Ints, carry: RecordCarry) -> Bools:
     """Return the first lines of lanes that nothing was open in: they start records whatever they are."""
     last = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), -1))
     lost = np.flatnonzero((last < first) & (carry.head[lanes] == UNKNOWN) & (classes != LineClass.PROGRESS))
@@ -145,7 +146,7 @@ def _orphans(lanes: Ints, classes: Ints, starts: NDArray[np.bool_], first: Ints,
 
 
 def _walk(
-    classes: Ints, starts: NDArray[np.bool_], lanes: list[int], firsts: Ints, ends: Ints, carry: RecordCarry
+    classes: Ints, starts: Bools, lanes: list[int], firsts: Ints, ends: Ints, carry: RecordCarry
 ) -> dict[int, tuple[int, int]]:
     """Settle `starts` of traceback-like blocks; return lane → (mode, lines left) of blocks still open at the end."""
     out: dict[int, tuple[int, int]] = {}
@@ -169,7 +170,7 @@ def _walk(
     return out
 
 
-def _mode_before(classes: Ints, starts: NDArray[np.bool_], point: int, begin: int, carried: int) -> int:
+def _mode_before(classes: Ints, starts: Bools, point: int, begin: int, carried: int) -> int:
     """Return OPEN or FAILED: what the lane has open just before a walk begins."""
     at = point - 1
     while at >= begin and not starts[at]:
@@ -179,7 +180,7 @@ def _mode_before(classes: Ints, starts: NDArray[np.bool_], point: int, begin: in
     return Mode.FAILED if classes[at] == LineClass.FAILED else Mode.OPEN
 
 
-def _run(classes: Ints, starts: NDArray[np.bool_], at: int, end: int, mode: int, left: int) -> tuple[int, int, int]:
+def _run(classes: Ints, starts: Bools, at: int, end: int, mode: int, left: int) -> tuple[int, int, int]:
     """Walk from a row until the lane is in a simple mode again; return (next row, mode, lines a box may still take)."""
     while at < end:
         cls = int(classes[at])
@@ -197,7 +198,7 @@ def _run(classes: Ints, starts: NDArray[np.bool_], at: int, end: int, mode: int,
 
 
 def _remember(
-    lanes: Ints, classes: Ints, heads: Ints, last: Ints, inside: NDArray[np.bool_], ends: Ints,
+    lanes: Ints, classes: Ints, heads: Ints, last: Ints, inside: Bools, ends: Ints,
     modes: dict[int, tuple[int, int]], carry: RecordCarry,
 ) -> None:  # fmt: skip
     """Bring the carry up to date with the last line of every lane."""
