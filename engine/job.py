@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from l4tui.engine.blocks import blocks
 from l4tui.engine.clock import ClockContext
+from l4tui.engine.discovery import Found
+from l4tui.engine.follow import Change, Follower
 from l4tui.engine.formats import Dialect, Format, Parser, detect
 from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.mapper import Mapper
@@ -22,6 +25,7 @@ from l4tui.engine.tidy import clean
 SAMPLE = 1 << 18  # bytes of a source's beginning that tell its dialect; a quarter as much of its middle and end
 MOST_SAMPLED = 4000  # lines
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
+UNFINISHED_S = 1.0  # a last line without its newline is shown once nothing has been added to it for so long
 Progress = Callable[[int, int], None]
 
 
@@ -45,13 +49,26 @@ class Reader:
     at: int = 0  # bytes merged
     inside: bool = False  # the last block ended inside a line
     judged: int = 0  # size at which the dialect was found
+    grown_at: float = 0.0  # monotonic seconds
 
 
 class Job:
     """Reads sources into a store and hands out snapshots; one thread reads, any thread takes snapshots."""
 
-    def __init__(self, sources: Sequence[Source], options: Options | None = None) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        options: Options | None = None,
+        *,
+        found: Found | None = None,
+        follow: bool = False,
+    ) -> None:
+        """Take sources whose index is their place; `follow`: `poll` will read what they grow by.
+
+        `found` tells where new files of the job may appear.
+        """
         self.options = options or Options()
+        self.follower = Follower(sources, found) if follow else None
         self.readers = [Reader(source, Dialect()) for source in sources]
         self.generation = 0  # counts readings from the start: entry ids of an earlier one mean nothing
         self._lock = threading.RLock()
@@ -70,19 +87,13 @@ class Job:
         self._ranks: tuple[tuple[int, int], Ranks] | None = None
         self.version = 0
         for reader in self.readers:
-            self.identity.add_source(reader.source.index, reader.source.name)
+            self.identity.add_source(reader.source.index, reader.source.name, PurePath(reader.source.path))
             reader.at, reader.inside = 0, False
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """The sources, by index."""
         return tuple(reader.source for reader in self.readers)
-
-    def add_source(self, source: Source) -> None:
-        """Take up a source that has appeared."""
-        with self._lock:
-            self.readers.append(Reader(source, Dialect()))
-            self.identity.add_source(source.index, source.name)
 
     def read_all(
         self, stop: threading.Event | None = None, progress: Progress | None = None, final: bool = True
@@ -103,18 +114,54 @@ class Job:
             if stop.is_set():
                 return
 
-    def read_more(self, index: int, stop: threading.Event | None = None, final: bool = False) -> bool:
-        """Read what a source has grown by; say whether entries came."""
-        reader = self.readers[index]
-        before = self.version
-        self._read(reader, reader.source.size(), stop or threading.Event(), final, lambda _: None)
-        return self.version != before
+    def poll(self, stop: threading.Event | None = None) -> bool:
+        """Read what has been written since; say whether anything changed. Nothing to do without `follow`."""
+        if self.follower is None:
+            return False
+        before = (self.generation, self.version)
+        now = time.monotonic()
+        stop = stop or threading.Event()
+        for change in self.follower.poll(now):
+            self._take(change, now, stop)
+        for reader in self.readers:
+            waited = now - reader.grown_at
+            if UNFINISHED_S <= waited and reader.at < reader.source.size() and not stop.is_set():
+                self._read(reader, reader.source.size(), stop, final=True, told=_nobody)
+        return before != (self.generation, self.version)
 
-    def note(self, index: int, text: str) -> None:
-        """Add a visible line of ours about a source."""
-        with self._lock:
-            self.merger.note(index, text)
-            self.version += 1
+    def wait(self, timeout: float) -> bool:
+        """Sleep until there may be something to `poll`, at most `timeout` seconds; True for news."""
+        if self.follower is None:
+            return False
+        return self.follower.wait(min(timeout, self.follower.delay()))
+
+    def wake(self) -> None:
+        """End a `wait` from another thread."""
+        if self.follower is not None:
+            self.follower.wake()
+
+    def close(self) -> None:
+        """Give back descriptors and threads."""
+        if self.follower is not None:
+            self.follower.close()
+        for reader in self.readers:
+            reader.source.close()
+
+    def _take(self, change: Change, now: float, stop: threading.Event) -> None:
+        """Act on what happened to a source."""
+        source = change.source
+        if source.index == len(self.readers):
+            with self._lock:
+                self.readers.append(Reader(source, Dialect()))
+                self.identity.add_source(source.index, source.name, PurePath(source.path))
+        reader = self.readers[source.index]
+        if change.note:
+            self._read(reader, change.offset, stop, final=True, told=_nobody)  # the old text before our line
+            with self._lock:
+                self.merger.note(source.index, change.note)
+                self.version += 1
+        reader.grown_at = now
+        self._read(reader, source.size(), stop, final=source.is_final, told=_nobody)
 
     def _read(self, reader: Reader, end: int, stop: threading.Event, final: bool, told: Callable[[int], None]) -> None:
         if reader.judged < SETTLED and end > 2 * reader.judged and self._judge(reader, end):
@@ -127,7 +174,8 @@ class Job:
             with self._lock:
                 self.merger.add(reader.source.index, block.offset, part, translation, block.continues)
                 self.version += 1
-            reader.at, reader.inside = block.end, block.unfinished
+            reader.at = block.end
+            reader.inside = block.unfinished or not block.data.endswith(b"\n")
             told(reader.at)
 
     def _mapper(self, dialect: Dialect) -> tuple[Mapper, Translation]:
@@ -152,7 +200,7 @@ class Job:
             self.generation += 1
             self._start_anew()
         for reader, end in zip(self.readers, upto, strict=True):
-            self._read(reader, end, stop, final=True, told=lambda _: None)
+            self._read(reader, end, stop, final=True, told=_nobody)
 
     def snapshot(self) -> Snapshot:
         """Return a frozen view of what has been read."""
@@ -190,6 +238,10 @@ class Job:
     def _text_at(self, source: int, line: bytes) -> int:
         mapper, _ = self._mapper(self.readers[source].dialect)
         return mapper.parser.parse(line).text_at
+
+
+def _nobody(at: int) -> None:
+    """Take news of progress that nobody waits for."""
 
 
 def sample(source: Source, size: int) -> list[bytes]:

@@ -81,7 +81,7 @@ class Merger:
         lane = self._lane.view()[speaker]
         heads = assemble(lane, line_class, flags, self._records, self.store.length)
         iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan])
-        stage = carry_stages(self.book.stage_action.view()[plan], lane, self._stages)
+        stage = carry_stages(self.book.stage_action.view()[plan], lane, self._stages, source)
         self._count(carry, speaker, flags)
         columns = {
             "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,

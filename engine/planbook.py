@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from l4tui.engine.events import Events
-from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Speaker
+from l4tui.engine.model import UNKNOWN, LineClass, Parse, Speaker
 from l4tui.engine.plans import PlanInfo
 from l4tui.engine.snapshot import PlanTable
 from l4tui.engine.stages import stage_action
@@ -40,7 +40,7 @@ class PlanBook:
         self._ids: dict[tuple[object, ...], int] = {}
         self._site_ids: dict[bytes, int] = {}
         self._shape_ids: dict[bytes, int] = {}
-        self._actions: dict[int, int] = {}
+        self._actions: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
         return len(self.formats)
@@ -62,7 +62,6 @@ class PlanBook:
         shape = self._shape_ids.setdefault(info.shape, len(self.shapes))
         if shape == len(self.shapes):
             self.shapes.append(info.shape)
-            self._actions[shape] = stage_action(info.shape)
         self.formats.append(info.parse.formats)
         self.event.append(self.events.of(info.shape))
         self.shape.append(shape)
@@ -70,9 +69,16 @@ class PlanBook:
         self.site.append(self._site(info.site))
         self.text_at.append(info.parse.text_at)
         self.line_class.append(info.line_class)
-        self.marker.append(info.parse.marker if info.parse.marker else Marker.NONE)
-        self.stage_action.append(self._actions[shape])
+        self.marker.append(info.parse.marker)
+        self.stage_action.append(self._action(shape, info))
         return plan
+
+    def _action(self, shape: int, info: PlanInfo) -> int:
+        """Return what lines of a shape do to the stage; found once per shape."""
+        same = (shape, int(info.parse.marker))
+        if same not in self._actions:
+            self._actions[same] = stage_action(info.shape, info.parse.marker)
+        return self._actions[same]
 
     def _site(self, site: bytes) -> int:
         if not site:
