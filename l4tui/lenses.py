@@ -84,7 +84,7 @@ class EntryLens:
                     sort=sort,
                     level=level,
                     time=time,
-                    site=clean(snapshot.sites[site], self._ascii) if site >= 0 else "",
+                    site=clean(short_site(snapshot.sites[site]), self._ascii) if site >= 0 else "",
                     head=record == key,
                 )
             )
@@ -103,12 +103,17 @@ def is_mixed(snapshot: Snapshot, entry: int) -> bool:
     return len(set(zip(kinds, ranks, strict=True))) > 1
 
 
+def short_site(site: str) -> str:
+    """Shorten a call site to file and line: what a narrow column is read for."""
+    return ":".join(site.rpartition("/")[2].split(":")[:2])
+
+
 def facts_of(snapshot: Snapshot) -> Facts:
     """See which columns the log needs and how wide they are."""
     tail = slice(max(snapshot.length - TAIL, 0), snapshot.length)
     plans = np.unique(snapshot.plan[tail])
     sites = np.unique(snapshot.plans.site[plans])
-    names = [snapshot.sites[i] for i in sites[sites >= 0].tolist()]
+    names = [short_site(snapshot.sites[i]) for i in sites[sites >= 0].tolist()]
     counts = snapshot.counts()
     top = max(counts.per_rank, default=0)
     who = len(str(top)) if counts.per_rank else 1
