@@ -173,8 +173,8 @@ def copied(job: Job, place: Layout, files: Files, number: int, last: int) -> int
     job.ink.marked = False
     period = job.now - began
     count = min(copies_until(job, number, began, period), last - number)
-    shifts = np.arange(count, dtype=np.int64) * period
-    shifts[1:] += job.rng.integers(-period // 80, period // 80, count - 1)
+    shifts = np.zeros(count, dtype=np.int64)
+    shifts[1:] = (period + job.rng.integers(0, period // 40, count - 1)).cumsum()
     for name, marked in place.place(job.flush()).items():
         model = model_of(marked)
         place.repeated(name, marked.count(b"\n"), count)

@@ -97,9 +97,9 @@ def collective_times_out(
         c10(job, rank, now + 1_000_000, "E", "ProcessGroupNCCL.cpp:2271", group + text)
         signal = "First PG on this rank to signal dumping."
         if rank != first:
-            signal = f"Received a dump signal due to a collective timeout from  rank {first} and we will try our best "
+            signal = f"Received a dump signal due to a collective timeout from  rank {first} and we will try our "
             signal += (
-                f"to dump the debug info. Last enqueued NCCL work: {seq + 2}, last completed NCCL work: {seq - 1}."
+                f"best to dump the debug info. Last enqueued NCCL work: {seq + 2}, last completed NCCL work: {seq - 1}."
             )
         c10(job, rank, now + 2_000_000, "E", "ProcessGroupNCCL.cpp:1682", group + signal)
         text = "To avoid data inconsistency, we are taking the entire process down."
