@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from threading import Event
 from typing import NamedTuple
 
-from l4tui.engine.sources import Source, SourceError
+from l4tui.engine.sources import Source, SourceError, TextLost
 
 BLOCK = 2 << 20
 LONGEST = 16 << 20  # a longer line comes in pieces of this size: memory stays bounded
@@ -41,7 +41,8 @@ def blocks(
 
     An incomplete last line is held back (the next call begins at the last block's `end`) until it is complete, unless
     `final` says that no more will come or the source says so itself. With `final`, a pipe is read to its end.
-    `continues`: the last block that was handed over was `unfinished`. Raises SourceError.
+    `continues`: the last block that was handed over was `unfinished`. Text that exists no more (the file was cut before
+    it could be read) is stepped over. Raises SourceError.
     """
     at = begin
     want = size
@@ -49,7 +50,11 @@ def blocks(
         limit = want if end is None else min(want, end - at)
         if limit <= 0:
             return
-        data = source.pread(at, limit)
+        try:
+            data = source.pread(at, limit)
+        except TextLost as lost:  # whoever follows the source has said so in a line of its own
+            at, continues = lost.resume, False
+            continue
         if len(data) < limit and _fetch(source, final):
             continue
         cut = data.rfind(b"\n") + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
@@ -22,6 +23,7 @@ from l4tui.engine.spill import CAP
 
 MOST = 100_000  # files looked at in one folder
 SKIPPED = frozenset(("__pycache__", "node_modules", "site-packages"))
+_ROTATED = re.compile(r"^(?P<base>.+?)[.-](?:\d{1,3}|(?:19|20)\d{6}(?:-\d+)?|old|bak)(?:\.(?:gz|zst|xz|bz2))?$")
 _TELLING = re.compile(r"^(?:attempt_\d+|rank[-_.]?\d+|\d{1,4})$")
 _STAMP = re.compile(rb"(?:19|20)\d\d-[01]\d-[0-3]\d[ T][0-2]\d:[0-5]\d:[0-5]\d")
 
@@ -71,7 +73,7 @@ class Found:
         return Folder("", _numbered(self.order))
 
     def choose(self, number: int) -> Folder:
-        """Return a job, its sources numbered from 0 and its mirrors marked (which reads 0.5 MB of each file at most)."""
+        """Return a job, its sources numbered from 0 and its mirrors marked (reads up to 0.5 MB a file)."""
         job = self.jobs[number]
         for mirror, other in find_mirrors(job.sources).items():
             mirror.mirror_of = other.path
@@ -150,6 +152,7 @@ class Finder:
         self._cap = cap
         self._seen: dict[tuple[int, int], str] = {}
         self._paths: set[str] = set()
+        self._again = False
         self._doubtful: list[tuple[str, Content]] = []
 
     def add(self, source: Source) -> None:
@@ -193,12 +196,11 @@ class Finder:
     def look_again(self) -> list[Source]:
         """Return sources for the logs that have appeared in the roots since the last look."""
         before = len(self.sources)
+        self._again = True
         for root in self.roots:
-            if Path(root).is_dir():
-                self._walk(root)
-            else:
-                for match in self._expand(root):
-                    self._consider_new(match)
+            with contextlib.suppress(SourceError):  # a folder that has gone away may come back
+                for path in [root] if Path(root).is_dir() else self._expand(root):
+                    self._consider_new(path)
         return self.sources[before:]
 
     def _expand(self, pattern: str) -> list[str]:
@@ -220,7 +222,7 @@ class Finder:
                 self._consider_new(path)
 
     def _consider(self, path: str, found: os.stat_result, *, given: bool = False) -> None:
-        if path in self._paths:
+        if path in self._paths or (self._again and self._is_not_yet(path, found.st_size)):
             return
         self._paths.add(path)
         identity = (found.st_dev, found.st_ino)
@@ -230,17 +232,28 @@ class Finder:
         self._seen[identity] = path
         try:
             content = look_at(path, found.st_size)
+            if content is Content.LOG or (given and content is Content.TABLE):
+                self._open(path)
+                return
         except SourceError as error:
             if given:
                 raise
             self.left_out.append(LeftOut(path, str(error).removeprefix(f"{path}: ")))
             return
-        if content is Content.LOG or (given and content is Content.TABLE):
-            self._open(path)
-        elif given and content in sniff.READ_ANYWAY:
+        if given and content in sniff.READ_ANYWAY:
             self._doubtful.append((path, content))
         else:
             self.left_out.append(LeftOut(path, content.value, content))
+
+    def _is_not_yet(self, path: str, size: int) -> bool:
+        """A new file is judged when it has bytes; the older part of a log that was read under its own name never is."""
+        older = _ROTATED.match(path)
+        if older and older["base"] in self._paths:
+            self._paths.add(path)
+            self.left_out.append(LeftOut(path, f"older part of {older['base']}"))
+            return True
+        name = PurePath(path)
+        return size == 0 and name.suffix.lower() not in sniff.LOG_SUFFIXES and name.name not in ("stdout", "stderr")
 
     def _open(self, path: str) -> None:
         self.add(open_path(path, cap=self._cap))

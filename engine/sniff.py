@@ -32,7 +32,7 @@ class Content(StrEnum):
 
 SUFFIXES = {
     Content.SCRIPT: ".sh .bash .zsh .csh .ksh .sbatch .bsub .pbs .bat .ps1",
-    Content.PROGRAM: ".py .pyi .ipynb .c .cc .cpp .cu .cuh .h .hpp .js .ts .java .go .rs .jl .r .pl .rb .lua .diff .patch",
+    Content.PROGRAM: ".py .pyi .ipynb .c .cc .cpp .cu .cuh .h .hpp .js .ts .java .go .rs .jl .r .pl .rb .lua .patch",
     Content.SETTINGS: ".yaml .yml .toml .ini .cfg .conf .env .properties .lock .pid .gin .hydra .xml",
     Content.DOCUMENT: ".md .rst .html .htm .css .tex .pdf .bib",
     Content.TABLE: ".csv .tsv",
@@ -40,7 +40,7 @@ SUFFIXES = {
     Content.PICKLE: ".pkl .pickle",
     Content.ARCHIVE: ".tar .tgz .zip .7z .whl .rar",
     Content.MEDIA: ".png .jpg .jpeg .gif .svg .webp .mp4 .wav",
-    Content.BINARY: ".npy .npz .bin .so .o .a .exe .idx .pyc .parquet .arrow .db .sqlite .wandb .nsys-rep .ncu-rep .core",
+    Content.BINARY: ".npy .npz .bin .so .o .a .exe .idx .pyc .parquet .db .sqlite .wandb .nsys-rep .ncu-rep .core",
 }
 BY_SUFFIX = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes.split()}
 READ_ANYWAY = (Content.SCRIPT, Content.PROGRAM, Content.SETTINGS, Content.DOCUMENT, Content.TABLE, Content.JSON)

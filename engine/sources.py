@@ -19,7 +19,18 @@ from l4tui.engine.descriptors import OpenFile, SourceError, reason
 from l4tui.engine.model import SourceName
 from l4tui.engine.spill import CAP, Pump, Spill
 
-__all__ = ["Extent", "Feed", "Source", "SourceError", "open_path", "open_pipe"]
+__all__ = ["Extent", "Feed", "Source", "SourceError", "TextLost", "open_path", "open_pipe"]
+
+
+class TextLost(SourceError):
+    """Bytes that were read once and exist no more; reading goes on at `resume`."""
+
+    def __init__(self, words: str, resume: int) -> None:
+        super().__init__(words)
+        self.resume = resume
+
+    def __reduce__(self) -> tuple[type[TextLost], tuple[str, int]]:
+        return TextLost, (str(self), self.resume)
 
 
 class Feed(Protocol):
@@ -44,11 +55,15 @@ class Extent:
     file: OpenFile | None  # None: the newline that the last line of the extent before lacks
     skip: int = 0
     length: int = -1
+    is_lost: bool = False  # the file was cut or written over: these bytes exist no more
 
     def size(self) -> int:
         if self.length >= 0 or self.file is None:
             return max(self.length, 0)
         return max(0, self.file.size() - self.skip)
+
+    def read(self, within: int, length: int) -> bytes:
+        return b"\n" if self.file is None else self.file.pread(self.skip + within, length)
 
 
 class Source:
@@ -91,11 +106,12 @@ class Source:
                 wanted = min(wanted, extent.length - within)
             if wanted <= 0:
                 break
-            piece = b"\n" if extent.file is None else extent.file.pread(extent.skip + within, wanted)
+            piece = b"" if extent.is_lost else extent.read(within, wanted)
+            if len(piece) < wanted and extent.length >= 0 and not data:
+                words = f"{self.path}: the text at {offset + len(piece):,} exists no more: the file was cut"
+                raise TextLost(words, extent.start + extent.length)
             data = data + piece if data else piece
             if len(piece) < wanted:
-                if extent.length >= 0:
-                    raise SourceError(f"{self.path}: the text at {offset:,} is gone (the file was cut)")
                 break
             if len(data) == length:
                 break
@@ -105,24 +121,21 @@ class Source:
         """Make more bytes readable where that takes an act: inflate a piece, or wait for a pipe."""
         return self.feed is not None and self.feed.more(self.size(), timeout)
 
-    def continue_with(self, file: OpenFile, known: int, skip: int = 0) -> int:
+    def continue_with(self, file: OpenFile, known: int, skip: int = 0, *, torn: bool, lost: bool = False) -> int:
         """End the stream at `known` and go on with another file behind it; return the offset where that begins.
 
-        An unfinished last line ends there: one newline that is in no file is put between.
+        `torn`: the last line lacks its newline; one that is in no file is put between. `lost`: the text so far exists
+        no more.
         """
         last = self._extents[-1]
-        kept = [*self._extents[:-1], replace(last, length=known - last.start)]
-        if known > last.start and self._last_byte(known) != b"\n":
+        kept = list(self._extents[:-1])
+        if known > last.start:
+            kept.append(replace(last, length=known - last.start, is_lost=lost))
+        if torn and not lost and known > last.start:
             kept.append(Extent(known, None, length=1))
             known += 1
         self._extents = (*kept, Extent(known, file, skip))
         return known
-
-    def _last_byte(self, end: int) -> bytes:
-        try:
-            return self.pread(end - 1, 1)
-        except SourceError:
-            return b""  # cut: how the line ended is no longer known, so it ends here
 
     @property
     def is_final(self) -> bool:
