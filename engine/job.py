@@ -20,7 +20,7 @@ from l4tui.engine.planbook import Translation
 from l4tui.engine.snapshot import OrderCache, RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source
 from l4tui.engine.store import Store
-from l4tui.engine.tidy import clean
+from l4tui.engine.tidy import ESCAPES
 
 SAMPLE = 1 << 18  # bytes of a source's beginning that tell its dialect; a quarter as much of its middle and end
 MOST_SAMPLED = 4000  # lines
@@ -125,7 +125,7 @@ class Job:
             self._take(change, now, stop)
         for reader in self.readers:
             waited = now - reader.grown_at
-            if UNFINISHED_S <= waited and reader.at < reader.source.size() and not stop.is_set():
+            if waited >= UNFINISHED_S and reader.at < reader.source.size() and not stop.is_set():
                 self._read(reader, reader.source.size(), stop, final=True, told=_nobody)
         return before != (self.generation, self.version)
 
@@ -245,7 +245,7 @@ def _nobody(at: int) -> None:
 
 
 def sample(source: Source, size: int) -> list[bytes]:
-    """Return tidy lines from the beginning, the middle and the end of a source."""
+    """Return lines from the beginning, the middle and the end of a source, all states of their bars kept."""
     pieces = [(0, min(SAMPLE, size))]
     if size > SAMPLE:
         quarter = SAMPLE // 4
@@ -258,5 +258,5 @@ def sample(source: Source, size: int) -> list[bytes]:
             del lines[0]
         if offset + len(data) < size and lines:
             del lines[-1]
-        out += [clean(line[:4096]) for line in lines[: MOST_SAMPLED // len(pieces)]]
+        out += [ESCAPES.sub(b"", line[:4096]) for line in lines[: MOST_SAMPLED // len(pieces)]]
     return out

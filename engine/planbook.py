@@ -30,6 +30,7 @@ class PlanBook:
         self.level = Growing(np.int8)
         self.site = Growing(np.int32)
         self.text_at = Growing(np.int32)
+        self.lane_end = Growing(np.int32)
         self.line_class = Growing(np.int8)
         self.marker = Growing(np.int8)
         self.stage_action = Growing(np.int8)
@@ -68,6 +69,7 @@ class PlanBook:
         self.level.append(info.parse.level)
         self.site.append(self._site(info.site))
         self.text_at.append(info.parse.text_at)
+        self.lane_end.append(info.parse.lane_end)
         self.line_class.append(info.line_class)
         self.marker.append(info.parse.marker)
         self.stage_action.append(self._action(shape, info))
@@ -92,5 +94,5 @@ class PlanBook:
         """Return the columns as they are now."""
         return PlanTable(
             self.event.view(), self.shape.view(), self.level.view(), self.site.view(), self.text_at.view(),
-            self.line_class.view(), self.marker.view(), self.formats,
+            self.line_class.view(), self.marker.view(), self.formats, self.lane_end.view(),
         )  # fmt: skip

@@ -42,6 +42,7 @@ class PlanTable(NamedTuple):
     line_class: np.ndarray  # int8, model.LineClass
     marker: np.ndarray  # int8, model.Marker
     formats: Sequence[tuple[str, ...]]
+    lane_end: np.ndarray  # int32: end of the launcher's prefixes
 
 
 class RankTable(NamedTuple):
@@ -236,8 +237,10 @@ class Snapshot:
     def tidy(self, entries: Iterable[int]) -> list[bytes]:
         """Return entries without controls, prefixes kept."""
         wanted = list(entries)
-        odd = (self.flags[np.asarray(wanted, np.int64)] & Flag.ODD).tolist() if wanted else []
-        return [clean(raw) if o else raw for raw, o in zip(self.raws(wanted), odd, strict=True)]
+        at = np.asarray(wanted, np.int64)
+        odd = (self.flags[at] & Flag.ODD).tolist() if wanted else []
+        lead = np.where(self.flags[at] & Flag.LOOSE, 0, self.plans.lane_end[self.plan[at]]).tolist() if wanted else []
+        return [clean(raw, a) if o else raw for raw, o, a in zip(self.raws(wanted), odd, lead, strict=True)]
 
     def split(self, entries: Iterable[int]) -> list[tuple[str, str]]:
         """Return (prefix, message) of entries as text without controls."""

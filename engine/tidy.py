@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from l4tui.engine.formats import Dialect, cut, midline_suspects
+from l4tui.engine.formats import Dialect, cut, midline_suspects, outer_end, prefix_end
 from l4tui.engine.model import Flag
 
 # CSI (or what a cut line left of it), OSC (to BEL or ST), two-byte escapes, a lone ESC; never over the end of a line.
@@ -28,24 +28,25 @@ class Tidy(NamedTuple):
     flags: np.ndarray  # uint16: SEGMENT, SPLIT, ODD
 
 
-def last_state(line: bytes) -> bytes:
-    """Return what a terminal would show after the carriage returns of a line.
+def last_state(line: bytes, lead: int = 0) -> bytes:
+    """Return what a terminal would show after the carriage returns of a line, behind its launcher's prefix.
 
-    The last state that is neither blank nor a mere repetition of the launcher's tag (GNU parallel repeats it after
-    each CR).
+    The last state that is neither blank nor a mere repetition of that prefix (GNU parallel repeats it after each CR);
+    `lead` is where the prefix ends.
     """
-    states = line.split(b"\r")
-    first = states[0]
+    prefix = line[:lead]
+    states = line[lead:].split(b"\r")
     for state in reversed(states[1:]):
-        if state.strip() and not first.startswith(state):
-            return state
-    return first
+        state = state.removeprefix(prefix)
+        if state.strip() and not line.startswith(state):
+            return prefix + state
+    return prefix + states[0]
 
 
-def clean(raw: bytes) -> bytes:
-    """Return the tidy form of one raw line or segment (no newline)."""
+def clean(raw: bytes, lead: int = 0) -> bytes:
+    """Return the tidy form of one raw line or segment (no newline) whose launcher's prefix ends at `lead`."""
     line = ESCAPES.sub(b"", raw) if b"\x1b" in raw or b"\0" in raw else raw
-    return last_state(line) if b"\r" in line else line
+    return last_state(line, lead) if b"\r" in line else line
 
 
 def tidy(block: bytes, dialect: Dialect) -> Tidy:
@@ -93,16 +94,20 @@ def _take_apart(block: bytes, raw: np.ndarray, begin: np.ndarray, dialect: Diale
             cuts[i] = where
     for i in np.flatnonzero(returned).tolist():
         if i not in cuts:
-            lines[i] = last_state(lines[i])
+            lines[i] = last_state(lines[i], prefix_end(lines[i], dialect))
     if not cuts:
         return Tidy(b"\n".join(lines) + b"\n", begin, flags)
-    return _with_cuts(block, lines, begin, flags, cuts)
+    return _with_cuts(block, lines, begin, flags, cuts, dialect)
 
 
 def _with_cuts(
-    block: bytes, lines: list[bytes], begin: np.ndarray, flags: np.ndarray, cuts: dict[int, list[int]]
+    block: bytes, lines: list[bytes], begin: np.ndarray, flags: np.ndarray, cuts: dict[int, list[int]], dialect: Dialect
 ) -> Tidy:
-    """Put each segment on a line of its own; offsets stay those of the raw block."""
+    """Put each segment on a line of its own; offsets stay those of the raw block.
+
+    A segment behind a prefix that all share (srun's label outside of torchrun's tags) is read with that prefix, and
+    flagged LOOSE since its raw bytes lack it.
+    """
     out: list[bytes] = []
     where: list[int] = []
     bits: list[int] = []
@@ -117,10 +122,12 @@ def _with_cuts(
         odd = raw_bits[i] & Flag.ODD
         end = starts[i + 1] - 1 if i + 1 < len(starts) else len(block) - 1
         raw_at = _raw_offsets(block[starts[i] : end], at) if odd else at
+        outer = line[: outer_end(line, dialect)]
         for k, (a, b) in enumerate(zip([0, *at], [*at, len(line)], strict=True)):
-            out.append(last_state(line[a:b]) if odd else line[a:b])
+            text = outer + line[a:b] if k else line[a:b]
+            out.append(last_state(text, prefix_end(text, dialect)) if odd else text)
             where.append(starts[i] + (raw_at[k - 1] if k else 0))
-            bits.append(raw_bits[i] | Flag.SPLIT | (Flag.SEGMENT if k else 0))
+            bits.append(raw_bits[i] | Flag.SPLIT | ((Flag.SEGMENT | (Flag.LOOSE if outer else 0)) if k else 0))
     return Tidy(b"\n".join(out) + b"\n", np.array(where, np.int64), np.array(bits, np.uint16))
 
 

@@ -2,7 +2,7 @@
 
 from l4tui.engine.formats.detection import detect
 from l4tui.engine.formats.dialect import Dialect
-from l4tui.engine.formats.midline import cut, midline_suspects
+from l4tui.engine.formats.midline import cut, midline_suspects, outer_end
 from l4tui.engine.formats.parser import Parser, Reading, prefix_end
 from l4tui.engine.formats.registry import Format, FormatError, built_in, check
 
@@ -17,5 +17,6 @@ __all__ = [
     "cut",
     "detect",
     "midline_suspects",
+    "outer_end",
     "prefix_end",
 ]

@@ -20,6 +20,7 @@ MOST_LAYERS = 3
 SRUN_PIECE = 1024  # srun --label cuts a payload there
 RARE = 0.02  # a sure tag on fewer lines than this, never in a row, is somebody's text
 FEW_LINES = 50  # with fewer than this nothing is called rare
+SELDOM = frozenset(("torch-rank", "ray-own"))  # tags of few lines by their nature
 _HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
 
 RULES["torchrun-role"] = judge_role
@@ -39,12 +40,12 @@ def _prefixes() -> tuple[tuple[tuple[Format, ...], ...], tuple[tuple[Format, ...
 
 
 def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequence[Format] = ()) -> Dialect:
-    """Decide by counts and label sets which prefixes a sample of tidy lines really has.
+    """Decide by counts and label sets which prefixes a sample of lines really has (no colours; CR may be left in).
 
     The sample should hold a few hundred to a few thousand lines from the head, the middle and the tail, in runs of
     at least WINDOW neighbours. Doubtful readings are left out: a rank that is not read is unknown, never wrong.
     """
-    texts = [line[:READ] for line in _spread(lines) if line]
+    texts = [text for line in _spread(lines) if (text := _first_state(line[:READ]))]
     layers: list[str] = []
     taken: set[str] = set()
     rest: dict[str, str] = {}
@@ -66,7 +67,8 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
             seen_tags.setdefault(key, []).extend(some)
     known = {fmt.name: fmt for fmt in (*built_in(), *extra)}
     used = [known[n].narrowed(rest[n]) if n in rest else known[n] for n in seen_tags]
-    midline, seen = learn_midline(used, seen_tags, lines)
+    midline, seen, counting = learn_midline(used, seen_tags, lines)
+    rest.update(counting)
     return Dialect(
         prefixes=tuple(layers),
         midline=midline,
@@ -74,6 +76,13 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
         piece=SRUN_PIECE if layers[:1] in (["srun-label"], ["srun-het"]) else 0,
         rest=(*sorted(rest.items()), *((REFUSED, n) for n in sorted(set(refused) - taken))),
     )
+
+
+def _first_state(line: bytes) -> bytes:
+    """Return the first state of a bar that shows anything: the one behind the launcher's prefix."""
+    if b"\r" not in line:
+        return line
+    return next((state for state in line.split(b"\r") if state.strip()), b"")
 
 
 def _spread(lines: Sequence[bytes]) -> Sequence[bytes]:
@@ -135,7 +144,7 @@ def _accept(
     for name, hits in sure.items():
         if name in taken:
             continue
-        if _is_rare(hits) and any(f in ("task", "local_rank") for f, _ in by_name[name].fields):
+        if _is_rare(hits) and name not in SELDOM:
             refused.append(name)
         else:
             good.setdefault(name, ("", hits))

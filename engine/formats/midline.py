@@ -15,28 +15,32 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from l4tui.engine.formats.dialect import Dialect
+from l4tui.engine.formats.parser import prefix_end
 from l4tui.engine.formats.registry import Format
 
 _NAME = re.compile(r"\(\?P<(\w+)>")
 _ID_GROUPS = ("task", "local_rank", "rank", "actor", "node", "stream")
 _DIGITS = re.compile(rb"\d+")
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_UP_TO_DIGIT = re.compile(rb"\D*")
 DENSE = 0.5  # ids 0 to n-1 are all taken as known once this share of them was seen
 MOST_IDS = 1 << 16
 # PyTorch's [rankN]: behind a bar or another rank's unfinished text, in a log that no launcher tags
 TORCH = r"\[rank(\d+)\]:(?=\[[EWIF][ \d]|[EWIFVC]\d{4} | Traceback \(| [\w.]*(?:Error|Exception)\b)"
-# NCCL's "host:pid:tid [3] NCCL INFO" and "[10/20] [3] x" are no tags
-_WEAK_GUARD = {"mpich-rank": (r"(?<!\d )(?<!\])", r"(?!NCCL|RCCL|\S+:\d+ NCCL)")}
+# NCCL's "host:pid:tid [3] NCCL INFO" is no tag
+_WEAK_GUARD = {"mpich-rank": ("", r"(?!NCCL|RCCL|\S+:\d+ (?:\(\w+\) )?NCCL)")}
 # pdsh ends a line at a NUL and goes on with the next tag: glued to the text, as no prose has it
 _GLUED = {"host-label": (r"(?<=[A-Za-z0-9_%|#\])}])", "")}
-_MID_CHUNK = frozenset(("mpich-rank", "parallel-number", "parallel-name", "host-label", "torch-rank-any"))
+TOKEN, OUTER = "midline token", "midline outer"  # keys in Dialect.rest
+SHORTEST_TOKEN = 3
 
 
 class Plan(NamedTuple):
     """How the tags of a dialect are looked for."""
 
     regex: re.Pattern[bytes]
-    tokens: tuple[tuple[bytes, bytes], ...]  # (text of every tag, the same at a line start)
-    starts: re.Pattern[bytes] | None  # tags at line starts behind outer prefixes, where tokens cannot tell
+    token: bytes  # every tag begins so; empty where that is too short to be counted
+    starts: re.Pattern[bytes] | None  # a newline, outer prefixes, a tag; None: newline and token say it
 
 
 def _unnamed(pattern: str, keep: str) -> str:
@@ -51,29 +55,60 @@ def _id_group(fmt: Format) -> str | None:
 
 def learn_midline(
     used: Sequence[Format], tags: Mapping[str, Sequence[bytes]], lines: Sequence[bytes]
-) -> tuple[bytes | None, frozenset[bytes]]:
-    """Return the regex of tags that cut lines, and the ids it may cut for."""
+) -> tuple[bytes | None, frozenset[bytes], dict[str, str]]:
+    """Return the regex of tags that cut lines, the ids it may cut for, and how to count them in a block.
+
+    `used` are the formats of a source from the outside in, `tags` what each has taken in the sample.
+    """
     parts: list[str] = []
     seen: set[bytes] = set()
+    outer: list[str] = []
+    chunks = any(fmt.family == "chunk" and _id_group(fmt) for fmt in used)
     for fmt in used:
         group = _id_group(fmt)
         glued = _GLUED.get(fmt.name)
-        if group is None or (fmt.family != "chunk" and glued is None):
+        pattern = fmt.regex.pattern.decode("latin-1")
+        if group is None or (fmt.family != "chunk" and (glued is None or chunks)):
+            if not parts:
+                outer.append("(?:" + _NAME.sub("(?:", pattern) + ")?")
             continue
         ids = {match[group] for tag in tags[fmt.name] if (match := fmt.regex.match(tag)) and match[group]}
         before, after = glued or _WEAK_GUARD.get(fmt.name, ("", ""))
         if fmt.name.startswith("parallel"):
             before = r"(?<=\r)"
-        part = before + "(?:" + _unnamed(fmt.regex.pattern.decode("latin-1"), group) + ")" + after
+        part = before + "(?:" + _unnamed(pattern, group) + ")" + after
         if fmt.name == "mpich-rank":
             part = "".join(_own_contexts(re.compile(part.encode("latin-1")), lines)) + part
         parts.append(part)
         seen |= _filled(ids)
-    if not used:
+    if not any(fmt.family == "chunk" or _id_group(fmt) in ("task", "node") for fmt in used):
         parts.append(TORCH)
     if not parts:
-        return None, frozenset()
-    return "|".join(parts).encode("latin-1"), frozenset(seen)
+        return None, frozenset(), {}
+    counting = {OUTER: "".join(outer)} if outer else {}
+    token = _token(used, tags)
+    if len(token) >= SHORTEST_TOKEN:
+        counting[TOKEN] = token.decode("latin-1")
+    return "|".join(parts).encode("latin-1"), frozenset(seen), counting
+
+
+def _token(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]]) -> bytes:
+    """Return the text every cutting tag begins with, whatever its id: `[default`, `[1,`; empty when there is none."""
+    begins: set[bytes] = set()
+    for fmt in used:
+        group = _id_group(fmt)
+        if group is None or (fmt.family != "chunk" and fmt.name not in _GLUED):
+            continue
+        for tag in set(tags[fmt.name]):
+            match = fmt.regex.match(tag)
+            if match is None or ("mon" in match.re.groupindex and match["mon"]):
+                return b""  # a date: the text changes with time
+            at = match.start(group)
+            begins.add(tag[:at] if fmt.name != "template" else _UP_TO_DIGIT.match(tag)[0])  # type: ignore[index]
+    if not begins:
+        return b""
+    low, high = min(begins), max(begins)  # what the extremes share all others share
+    return low[: next((k for k, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))]
 
 
 def _filled(ids: set[bytes]) -> set[bytes]:
@@ -90,14 +125,15 @@ def _own_contexts(tag: re.Pattern[bytes], lines: Sequence[bytes]) -> list[str]:
     follows: dict[bytes, Counter[bytes]] = {}
     for line in lines:
         for match in tag.finditer(line, 1, 400):
-            before = _DIGITS.sub(b"0", line[max(0, match.start() - 6) : match.start()])
-            after = _DIGITS.sub(b"0", line[match.end() : match.end() + 8])[:5]
-            follows.setdefault(before, Counter())[after] += 1
+            before = line[max(0, match.start() - 6) : match.start()].translate(_ZEROS)
+            after = line[match.end() : match.end() + 8]
+            # a bar's new state goes on after any text
+            follows.setdefault(before, Counter())[_DIGITS.sub(b"0", after)[:5] if after[:1] != b"\r" else line] += 1
     out = []
     for before, counts in follows.items():
         n = sum(counts.values())
-        if n >= 8 and len(before) >= 4 and counts.most_common(1)[0][1] >= 0.9 * n and b"0" not in before:
-            out.append(f"(?<!{re.escape(before.decode('latin-1'))})")
+        if n >= 8 and len(before) >= 4 and counts.most_common(1)[0][1] >= 0.9 * n:
+            out.append("(?<!" + re.escape(before.decode("latin-1")).replace("0", r"\d") + ")")
     return out[:32]
 
 
@@ -105,54 +141,57 @@ def _own_contexts(tag: re.Pattern[bytes], lines: Sequence[bytes]) -> list[str]:
 def _plan(dialect: Dialect) -> Plan | None:
     if dialect.midline is None:
         return None
-    regex = re.compile(dialect.midline)
+    regex, learnt = re.compile(dialect.midline), dict(dialect.rest)
     if not dialect.seen_ids:
-        return Plan(regex, ((b"[rank", b"\n[rank"),), None)
-    tokens = _tokens(dialect)
-    return Plan(regex, tokens, None if tokens else re.compile(rb"(?m)^" + dialect.midline))
-
-
-def _tokens(dialect: Dialect) -> tuple[tuple[bytes, bytes], ...]:
-    """Return literals whose counts tell whether any tag stands in mid-line; empty where none do."""
-    text = (dialect.midline or b"").decode("latin-1")
-    if "parallel" in " ".join(dialect.prefixes) and not text.count("|"):
-        return ((b"\r", b""),)
-    if dialect.prefixes and dialect.prefixes[0] in ("srun-label", "host-label"):
-        return ()
-    out = []
-    if r"\[default" in text:
-        out.append((b"[default", b"\n[default"))
-    if "stdout" in text:
-        out.append((b">:", b""))
-    return tuple(out) if len(out) == 1 and out[0][1] else ()
+        return Plan(regex, b"[rank", None)
+    token = learnt.get(TOKEN, "").encode("latin-1")
+    outer = learnt.get(OUTER)
+    if token and outer is None:
+        return Plan(regex, token, None)
+    return Plan(
+        regex, token, re.compile(rb"\n(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")")
+    )
 
 
 def midline_suspects(block: bytes, dialect: Dialect) -> int:
-    """Return how many tags of a block may stand in mid-line; 0 says that none does."""
+    """Return how many tags of a block may stand in mid-line; 0 says that none does.
+
+    Two counts, 0.3-1 ns a byte; where a tag has no fixed beginning or stands behind another prefix a regex counts.
+    """
     plan = _plan(dialect)
     if plan is None:
         return 0
-    if plan.tokens:
-        token, start = plan.tokens[0]
-        every = block.count(token)
-        if not every or not start:
-            return every
-        return max(0, every - block.count(start) - block.startswith(start[1:]))
-    return 1
+    every = block.count(plan.token) if plan.token else sum(1 for _ in plan.regex.finditer(block))
+    if not every:
+        return 0
+    if plan.starts is None:
+        return max(0, every - block.count(b"\n" + plan.token) - block.startswith(plan.token))
+    return max(0, every - sum(1 for _ in plan.starts.finditer(b"\n" + block)))
 
 
 def cut(line: bytes, dialect: Dialect) -> list[int]:
     """Return the offsets where further segments of a line begin; 0 is not among them."""
     plan = _plan(dialect)
-    if plan is None:
+    if plan is None or (line.find(plan.token, 1) < 0 if plan.token else plan.regex.search(line, 1) is None):
         return []
     out: list[int] = []
+    lead = prefix_end(line, dialect)
     behind = 0  # where the last tag ended: a tag right there is payload
     for match in plan.regex.finditer(line):
-        if match.start() != behind and _known(match, dialect):
+        if match.start() != behind and match.start() >= lead and _known(match, dialect):
             out.append(match.start())
         behind = match.end()
     return out
+
+
+def outer_end(line: bytes, dialect: Dialect) -> int:
+    """Return the end of what a line's segments have in common: the prefixes outside of the tags that cut it."""
+    plan = _plan(dialect)
+    if plan is None or not dialect.prefixes:
+        return 0
+    lead = prefix_end(line, dialect)
+    match = plan.regex.search(line)
+    return match.start() if match is not None and match.start() < lead else lead
 
 
 def _known(match: re.Match[bytes], dialect: Dialect) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from l4tui.engine.facts import teaches
 from l4tui.engine.formats.dialect import Dialect
 from l4tui.engine.formats.registry import Format, built_in, in_order
 from l4tui.engine.model import Level, Marker, Parse, Span
@@ -86,9 +87,8 @@ class Parser:
             names.append(taught[0].name)
             if log is not None:
                 log.append(Reading(taught[0], pos + taught[1].start(), pos + taught[1].end(), ()))
-        return Parse(
-            tuple(names), tuple(spans), lane_end, pos, is_head, level, launcher, marker, teaches=taught is not None
-        )
+        tells = taught is not None or teaches(message)
+        return Parse(tuple(names), tuple(spans), lane_end, pos, is_head, level, launcher, marker, teaches=tells)
 
     def _strip(
         self, head: bytes, names: list[str], spans: list[Span], log: list[Reading] | None
