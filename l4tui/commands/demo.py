@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from l4tui.config import Config
-from l4tui.demo.names import LAYOUTS, STYLES
+from l4tui.demo.names import LAYOUTS, READY, STYLES
 from l4tui.exits import Exit, UsageError
 
 DEFAULT = "oom-gpu"
@@ -142,8 +142,10 @@ def show(args: argparse.Namespace, nodes: int, open_tui: OpenTui) -> int:
 
 def wait_for_lines(folder: Path, child: subprocess.Popen[bytes]) -> None:
     """Return when the job's history stands in the folder, or the writer has ended."""
+    ready = folder / READY
     for _ in range(100):
-        if child.poll() is not None or (folder / ".ready").exists():
+        if child.poll() is not None or ready.exists():
+            ready.unlink(missing_ok=True)
             return
         try:
             child.wait(0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+READY = ".ready"  # file that stands in a live job's folder once its history is written
 STYLES = {
     "python": "Python logging with call sites",
     "megatron": "Megatron-LM banners and iteration lines",

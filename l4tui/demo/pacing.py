@@ -14,13 +14,13 @@ from typing import BinaryIO, Protocol
 from l4tui.demo.ink import SECOND
 from l4tui.demo.job import Line, Spec
 from l4tui.demo.layouts import Layout, layout_of
+from l4tui.demo.names import READY
 from l4tui.demo.play import play, prepare
 from l4tui.demo.writing import Files
 
 LEAD = 45 * SECOND  # simulated time between the first live line and the fault
 LONGEST = 4.0  # s: longer silences of the job are cut to this
 TICK = 0.05  # s between writes; lines of a tick are written together
-READY = ".ready"  # stands in the folder once the history is written
 
 
 class Sink(Protocol):

@@ -125,11 +125,40 @@ class Nemo(Style):
 
 class JsonLines(Style):
     def record(self, job: Job, rank: int, time: int, level: str, site: str, message: str) -> str:
+        text = json.dumps(message) if not self.ink.marked else f'"{message}"'
+        return self.entry(job, rank, time, level, site, text, "")
+
+    def entry(self, job: Job, rank: int, time: int, level: str, site: str, text: str, fields: str) -> str:
+        """Return one object; `text` is quoted, `fields` are JSON members."""
         file, line, function = site.split(":")
         stamp = f"{self.ink.date(time)}T{self.ink.clock(time, '.', 3)}Z"
         own = f', "rank": {rank}' if job.spec.layout == "plain" else ""
-        text = json.dumps(message) if not self.ink.marked else f'"{message}"'
-        return f'{{"ts": "{stamp}", "level": "{level}"{own}, "caller": "{file}:{line}:{function}", "msg": {text}}}'
+        head = f'{{"ts": "{stamp}", "level": "{level}"{own}, "caller": "{file}:{line}:{function}"'
+        return f'{head}, "msg": {text}{fields}}}'
+
+    def step(self, job: Job, step: Step, rank: int) -> None:
+        num, ms, now = self.ink.number, step.parts(rank), int(step.done[rank])
+        fields = (
+            f', "step": {self.ink.step(step.number)}, "local_loss": {number_or_nan(num(step.loss[rank], ".4f"))}, '
+            f'"forward_ms": {num(ms[0], ".1f")}, "backward_ms": {num(ms[1], ".1f")}, "wait_ms": {num(ms[2], ".1f")}, '
+            f'"optimizer_ms": {num(ms[3], ".1f")}'
+        )
+        self.emit(job, rank, now, "trainer.py:214:train_step", '"step done"', fields)
+        if rank == job.ranks - 1:
+            fields = (
+                f', "iteration": {self.ink.step(step.number)}, "loss": {number_or_nan(num(step.mean, ".4f"))}, '
+                f'"grad_norm": {number_or_nan(num(step.norm, ".3f"))}, "lr": {step.rate:.3e}'
+            )
+            self.emit(job, rank, now + 400_000, "trainer.py:241:log_metrics", '"metrics"', fields)
+
+    def emit(self, job: Job, rank: int, time: int, site: str, text: str, fields: str) -> None:
+        shown = time + int(job.skew[job.node_of(rank)])
+        job.raw(rank, time, self.entry(job, rank, shown, "INFO", site, text, fields), True)
+
+
+def number_or_nan(text: str) -> str:
+    """Write NaN the way Python's json module does."""
+    return "NaN" if text == "nan" else text
 
 
 class HuggingFace(Style):
