@@ -109,9 +109,10 @@ def dispatch(argv: Sequence[str]) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run l4tui and return its exit code; every error is one line on stderr."""
     try:
+        if sys.stdout is None:
+            raise UsageError("standard output is closed")
         code = int(dispatch(sys.argv[1:] if argv is None else argv))
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         return Exit.INTERRUPTED

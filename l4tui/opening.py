@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from l4tui.engine.formats import Format
     from l4tui.engine.snapshot import Snapshot
 
+SHOWN = 3  # files named in a message
+
 
 def find(paths: Sequence[str]) -> Found:
     """Check the paths and find the logs in them; raise UsageError where there are none."""
@@ -38,6 +40,9 @@ def find(paths: Sequence[str]) -> Found:
 def open_jobs(paths: Sequence[str], config: Config) -> Iterator[tuple[str, Job]]:
     """Yield each job that the paths hold by name, nothing of it read yet; say on stderr when there are several."""
     found = find(paths)
+    if left_out := [item for item in found.left_out if item.content is not None]:
+        few = ", ".join(f"{item.path} ({item.why})" for item in left_out[:SHOWN])
+        say(f"left out, no log: {few}" + (f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""))
     if len(found.jobs) > 1:
         names = ", ".join(folder.name for folder in found.jobs)
         say(f"{len(found.jobs)} jobs, each read on its own: {names}")

@@ -23,8 +23,12 @@ NUMBERS = frozenset(("line", "segment", "record", "rank", "local_rank", "attempt
 
 def write_jsonl(batches: Batches, columns: Sequence[str], out: BinaryIO) -> None:
     """Write one JSON object a line, ASCII only, keys in the order of the columns."""
+    _write_objects(batches, columns, out, _json)
+
+
+def _write_objects(batches: Batches, columns: Sequence[str], out: BinaryIO, encode: Callable[[Value], str]) -> None:
     row = "{" + ", ".join(f"{encode_basestring_ascii(name)}: %s" for name in columns) + "}\n"
-    encoded = _Encoded(_json)
+    encoded = _Encoded(encode)
     for batch in batches:
         cells = [encoded.cells(name, batch[name]) for name in columns]
         out.write("".join(map(row.__mod__, zip(*cells, strict=True))).encode("ascii"))
@@ -39,7 +43,7 @@ def write_csv(batches: Batches, columns: Sequence[str], out: BinaryIO) -> None:
     for batch in chain(batches, [None]):
         if batch is not None:
             writer.writerows(zip(*(same.cells(name, batch[name]) for name in columns), strict=True))
-        out.write(text.getvalue().encode())
+        out.write(text.getvalue().encode(errors="surrogateescape"))  # a path may hold bytes that are no UTF-8
         text.seek(0)
         text.truncate()
 
@@ -53,7 +57,7 @@ def write_parquet(batches: Batches, columns: Sequence[str], out: BinaryIO) -> No
     with tempfile.TemporaryDirectory(prefix="l4tui-") as folder:
         rows, table = Path(folder, "rows.jsonl"), Path(folder, "rows.parquet")
         with rows.open("wb") as stream:
-            write_jsonl(batches, columns, stream)
+            _write_objects(batches, columns, stream, _valid_json)
         types = {name: _sql_type(name) for name in columns}
         with duckdb.connect() as connection:
             connection.read_json(
@@ -91,6 +95,13 @@ def _json(value: Value) -> str:
     if value is None:
         return "null"
     return encode_basestring_ascii(value) if isinstance(value, str) else str(value)
+
+
+def _valid_json(value: Value) -> str:
+    """Write a value without lone surrogates (bytes of a path that are no UTF-8), which DuckDB refuses."""
+    if isinstance(value, str) and not value.isascii():
+        value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _json(value)
 
 
 def _sql_type(name: str) -> str:

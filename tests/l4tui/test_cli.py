@@ -101,6 +101,16 @@ def test_a_closed_standard_input_is_one_line(command: list[str]) -> None:
     one_line(done, "closed" if command else "no input")
 
 
+def test_a_closed_standard_output_is_one_line() -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -m l4tui config >&-', sys.executable],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (Exit.USAGE, "l4tui: standard output is closed\n")
+
+
 def test_no_permission_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "job.log"
     log.write_text("hello\n")

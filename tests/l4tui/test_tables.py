@@ -64,6 +64,16 @@ def test_parquet(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert got[0][3].isoformat() == ROWS[0]["time"]
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_a_path_that_is_no_utf8_is_written(kind: str) -> None:
+    if kind == "parquet":
+        pytest.importorskip("duckdb")
+    out = io.BytesIO()
+    WRITERS[kind](iter([{"source": Coded([0], ["b\udcff.log"])}]), ["source"], out)
+    expected = {"jsonl": b'{"source": "b\\udcff.log"}', "csv": b"b\xff.log", "parquet": "b\ufffd.log".encode()}
+    assert expected[kind] in out.getvalue()
+
+
 def test_parquet_without_duckdb_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(UsageError, match=r"pip install 'l4tui\[sql\]'"):
