@@ -11,6 +11,7 @@ from l4tui.engine.formats.dialect import REFUSED, Dialect
 from l4tui.engine.formats.labels import RULES, WINDOW, Hints, Hits, judge
 from l4tui.engine.formats.midline import learn_midline
 from l4tui.engine.formats.registry import Format, built_in
+from l4tui.engine.formats.tagged import accepted_tags
 from l4tui.engine.formats.templates import judge_role, judge_template
 from l4tui.engine.model import SourceName
 
@@ -74,7 +75,7 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
         midline=midline,
         seen_ids=seen,
         piece=SRUN_PIECE if layers[:1] in (["srun-label"], ["srun-het"]) else 0,
-        rest=(*sorted(rest.items()), *((REFUSED, n) for n in sorted(set(refused) - taken))),
+        rest=(*sorted(rest.items()), *accepted_tags(texts), *((REFUSED, n) for n in sorted(set(refused) - taken))),
     )
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from l4tui.engine.facts import teaches
 from l4tui.engine.formats.dialect import Dialect
 from l4tui.engine.formats.registry import Format, built_in, in_order
+from l4tui.engine.formats.tagged import TAG
 from l4tui.engine.model import Level, Marker, Parse, Span
 
 HEAD = 4096  # bytes of a line that are read; what follows is data
@@ -37,9 +38,12 @@ class Parser:
         self.dialect = dialect
         learnt = dict(dialect.rest)
         refused = {name for key, name in dialect.rest if key == "refused"}
+        weak_tags = {name for key, name in dialect.rest if key == TAG}
         formats = []
         for fmt in in_order([*built_in(), *extra]):
             if fmt.name in refused or (fmt.weak and fmt.layer == "prefix" and fmt.name not in dialect.prefixes):
+                continue
+            if fmt.weak and fmt.layer == "tag" and fmt.name not in weak_tags:
                 continue
             formats.append(fmt.narrowed(learnt[fmt.name]) if fmt.name in learnt else fmt)
         place = {name: k for k, name in enumerate(dialect.prefixes)}

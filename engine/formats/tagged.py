@@ -1,0 +1,29 @@
+"""Weak tags (R0:, Rank 3:) are read as identity only where a source begins its messages so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from l4tui.engine.formats.registry import built_in
+
+TAG = "tag"  # key of Dialect.rest
+SHARE = 0.3  # of the lines: a table of ranks that one rank prints stays below it
+FEWEST = 10
+READ = 200  # bytes in front of which a tag can stand: prefix, header
+
+
+def accepted_tags(texts: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
+    """Return (TAG, name) for each weak tag that many of the sampled lines carry behind their header."""
+    lines = [text for text in texts if text.strip()]
+    least = max(FEWEST, SHARE * len(lines))
+    out = []
+    for fmt in built_in():
+        if fmt.layer != "tag" or not fmt.weak:
+            continue
+        hits = 0
+        for text in lines:
+            found = fmt.regex.search(text, 0, READ)
+            hits += found is not None and (found.start() == 0 or text[found.start() - 1 : found.start()] in b" ]-|:")
+        if hits >= least:
+            out.append((TAG, fmt.name))
+    return tuple(out)
