@@ -244,24 +244,24 @@ class Snapshot:
 
     def split(self, entries: Iterable[int]) -> list[tuple[str, str]]:
         """Return (prefix, message) of entries as text without controls."""
-        wanted = np.asarray(list(entries), np.int64)
-        if not len(wanted):
-            return []
-        at = self.plans.text_at[self.plan[wanted]]
-        bits = self.flags[wanted]
-        source = self.source_of(wanted)
-        out = []
-        for line, a, b, s in zip(self.tidy(wanted.tolist()), at.tolist(), bits.tolist(), source.tolist(), strict=True):
-            if b & Flag.NOTE:
-                a = 0
-            elif b & Flag.LOOSE:
-                a = self.reparse(s, line)
-            out.append((_text(line[:a]), _text(line[a:])))
-        return out
+        return [(_text(line[:at]), _text(line[at:])) for line, at in self._cut(entries)]
 
     def texts(self, entries: Iterable[int]) -> list[str]:
         """Return the messages of entries: prefix and controls removed, bad bytes replaced."""
-        return [text for _, text in self.split(entries)]
+        return [_text(line[at:]) for line, at in self._cut(entries)]
+
+    def _cut(self, entries: Iterable[int]) -> Iterable[tuple[bytes, int]]:
+        """Return tidy lines and where the message begins in each."""
+        wanted = np.asarray(list(entries), np.int64)
+        if not len(wanted):
+            return ()
+        bits = self.flags[wanted]
+        at = np.where(bits & Flag.NOTE, 0, self.plans.text_at[self.plan[wanted]]).tolist()
+        lines = self.tidy(wanted.tolist())
+        loose = np.flatnonzero(bits & (Flag.LOOSE | Flag.NOTE) == Flag.LOOSE)
+        for i, source in zip(loose.tolist(), self.source_of(wanted[loose]).tolist(), strict=True):
+            at[i] = self.reparse(source, lines[i])
+        return zip(lines, at, strict=True)
 
     def text(self, entry: int) -> str:
         """Return the message of one entry."""
@@ -366,4 +366,5 @@ def count_lines(alone: np.ndarray, shared: dict[tuple[int, ...], int], ranks: Ra
 
 
 def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace").translate(_CONTROLS)
+    text = line.decode("utf-8", "replace")
+    return text if text.isprintable() else text.translate(_CONTROLS)  # translate: 2 µs a line
