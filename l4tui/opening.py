@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 SHOWN = 3  # files named in a message
 
 
-def find(paths: Sequence[str]) -> Found:
-    """Check the paths and find the logs in them; raise UsageError where there are none."""
+def find(paths: Sequence[str], stdin: int = 0) -> Found:
+    """Find the logs in paths that have been checked; raise UsageError where there are none."""
     try:
-        return discover(check_paths(paths))
+        return discover(paths, stdin=stdin)
     except SourceError as error:
         raise UsageError(str(error)) from None
 
 
 def open_jobs(paths: Sequence[str], config: Config) -> Iterator[tuple[str, Job]]:
     """Yield each job that the paths hold by name, nothing of it read yet; say on stderr when there are several."""
-    found = find(paths)
+    found = find(check_paths(paths))
     if left_out := [item for item in found.left_out if item.content is not None]:
         few = ", ".join(f"{item.path} ({item.why})" for item in left_out[:SHOWN])
         say(f"left out, no log: {few}" + (f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""))
