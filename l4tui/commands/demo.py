@@ -77,6 +77,8 @@ def check(args: argparse.Namespace, nodes: int) -> None:
 def write_job(args: argparse.Namespace, nodes: int) -> int:
     from l4tui.demo.writing import write
 
+    if args.write.is_dir() and any(args.write.iterdir()):
+        raise UsageError(f"{args.write}: not empty; name a new folder")
     size = parse_size(args.bytes) if args.bytes else None
     kind = {"ranks": args.ranks, "nodes": nodes, "seed": args.seed, "style": args.style, "layout": args.layout}
     try:

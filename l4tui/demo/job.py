@@ -89,6 +89,7 @@ class Job:
         self.ckpt_every = spec.ckpt_every or max(5, spec.iterations // 6)
         self.eval_every = 2 * self.ckpt_every
         self.npu = False
+        self.torn_records = spec.layout in ("srun", "mpirun", "plain")  # lines of records interleave with others' lines
         self._said: list[Line] = []
         self._ends: dict[int, int] = {}  # rank: time after which its process says nothing
         self._order = 0
@@ -121,6 +122,13 @@ class Job:
             if writer in self.muted:
                 return
             time += int(self.skew[self.node_of(writer)])
+        if writer >= 0 and self.torn_records and "\n" in text:
+            for i, part in enumerate(text.split("\n")):
+                self._append(time + i * 90_000, writer, part, stderr)
+            return
+        self._append(time, writer, text, stderr)
+
+    def _append(self, time: int, writer: int, text: str, stderr: bool) -> None:
         self._order += 1
         self._said.append(Line(time, self._order, writer, text, stderr))
 

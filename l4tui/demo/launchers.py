@@ -45,13 +45,15 @@ def start(job: Job) -> None:
         label = "--label " if layout == "srun" else ""
         job.raw(LAUNCHER, now, f"+ srun -N {job.nodes} -n {job.ranks} {label}--kill-on-bad-exit=1 python {SCRIPT}")
         return
+    if job.attempt:
+        return  # agents restart their ranks without a word
     for node, host in enumerate(job.hosts):
         ranks = job.ranks_of(node)
         at = now + int(job.rng.integers(0, SECOND))
         tee = "--log-dir logs " if layout == "logdir" else "--tee 3 " if layout == "torchrun" else ""
         command = (
             f"+ torchrun --nnodes {job.nodes} --nproc-per-node {job.per_node} --node-rank {node} --max-restarts "
-            f"{3 if job.spec.scenario == 'elastic-restart' else 0} --rdzv-id job{job.number} --rdzv-backend c10d "
+            f"{job.restarts_left} --rdzv-id job{job.number} --rdzv-backend c10d "
             f"--rdzv-endpoint {job.hosts[0]}:29500 {tee}{SCRIPT}"
         )
         job.raw(

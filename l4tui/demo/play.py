@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 from l4tui.demo import stages
 from l4tui.demo.faults import Fault, scenario_named
-from l4tui.demo.faults.compute import ElasticRestart
 from l4tui.demo.job import Job, Line, Spec
 from l4tui.demo.steps import Step, finish, habits, noise
 from l4tui.demo.styles import style_named
@@ -58,15 +57,15 @@ def play(job: Job, fault: Fault, stretch: Callable[[int], int] | None = None) ->
             yield Batch(name, 0, job.flush())
         if stretch and not job.attempt:
             first = stretch(first)
-        yield from train(job, fault, first)
-        if job.restarts_left <= 0 or not isinstance(fault, ElasticRestart):
+        ended = yield from train(job, fault, first)
+        if ended or job.restarts_left <= 0:
             return
         job.restarts_left -= 1
         restart(job, fault)
         first = job.resumed + 1
 
 
-def restart(job: Job, fault: ElasticRestart) -> None:
+def restart(job: Job, fault: Fault) -> None:
     """Begin the next attempt: new processes, same launcher."""
     fault.between()
     job.attempt += 1
@@ -75,14 +74,14 @@ def restart(job: Job, fault: ElasticRestart) -> None:
     job.wait(20)
 
 
-def train(job: Job, fault: Fault, first: int) -> Iterator[Batch]:
-    """Yield the training iterations with checkpoints and evaluations, and the end of the job."""
+def train(job: Job, fault: Fault, first: int) -> Generator[Batch, None, bool]:
+    """Yield the training iterations with checkpoints and evaluations; return True when the job reached its end."""
     for number in range(first, job.iterations + 1):
         step = begin(job, fault, number)
         if fault.breaks("train", number):
             fault.strike(step)
             yield Batch("train", number, job.flush())
-            return
+            return False
         end(job, fault, step)
         yield Batch("train", number, job.flush())
         for name, every, stage in (
@@ -93,11 +92,12 @@ def train(job: Job, fault: Fault, first: int) -> Iterator[Batch]:
                 if fault.breaks(name, number):
                     fault.strike(step)
                     yield Batch(name, number, job.flush())
-                    return
+                    return False
                 stage(job, number)
                 yield Batch(name, number, job.flush())
     stages.teardown(job)
     yield Batch("teardown", 0, job.flush())
+    return True
 
 
 def begin(job: Job, fault: Fault, number: int) -> Step:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from l4tui.demo.faults import Fault
+from l4tui.demo.faults import Fault, scenario_named
 from l4tui.demo.job import Job
 from l4tui.demo.layouts import TORN, UNSAID, Layout
 
@@ -21,6 +21,7 @@ def truth_of(job: Job, fault: Fault, layout: Layout, baseline: str | None) -> di
     return {
         "name": job.spec.scenario,
         "fault": job.spec.scenario,
+        "cause": scenario_named(job.spec.scenario).cause,
         "scope": fault.scope,
         "world_size": job.ranks,
         "nodes": {host: list(job.ranks_of(node)) for node, host in enumerate(job.hosts)},

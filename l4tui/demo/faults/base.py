@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from l4tui.demo import cascade, launchers
-from l4tui.demo.job import Job
+from l4tui.demo.job import LAUNCHER, Job
 from l4tui.demo.launchers import Death
 from l4tui.demo.steps import Step
 
@@ -78,6 +78,12 @@ class Fault:
 
     def strike(self, step: Step | None) -> None:
         """Write the end of a job that fails."""
+
+    def between(self) -> None:
+        """Say what stands between two attempts where no agent restarts the ranks."""
+        job = self.job
+        if not launchers.uses_agents(job):
+            job.raw(LAUNCHER, job.wait(5), f"+ restarting job {job.number}, attempt {job.attempt + 1}")
 
     def lost(self, deaths: list[Death]) -> None:
         """End the job after ranks died by themselves: their neighbours notice, the launcher ends the rest."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from l4tui.demo import launchers
 from l4tui.demo.faults.base import Fault, Scenario
 from l4tui.demo.ink import SECOND
-from l4tui.demo.job import DMESG, LAUNCHER
+from l4tui.demo.job import DMESG
 from l4tui.demo.launchers import Death
 from l4tui.demo.stages import bus_of
 from l4tui.demo.steps import MS, Step
@@ -211,11 +211,21 @@ class ElasticRestart(Dies):
         )
         self.job.raise_on(rank, now, traceback(frames, error))
 
-    def between(self) -> None:
-        """Say what stands between two attempts where no agent restarts the ranks."""
-        job = self.job
-        if not launchers.uses_agents(job):
-            job.raw(LAUNCHER, job.wait(5), f"+ restarting job {job.number}, attempt {job.attempt + 1} of 1")
+
+class Recovers(Killed):
+    """The kernel kills one rank; the job is restarted from its checkpoint and ends well."""
+
+    outcome = "completed"
+
+    def told(self) -> None:
+        super().told()
+        self.job.restarts_left = 1
+        if launchers.uses_agents(self.job):  # an agent that restarts prints no table
+            self.patterns = (self.patterns[0], self.patterns[-1])
+            self.scopes = ("agent", "agent")
+
+    def breaks(self, stage: str, number: int = 0) -> bool:
+        return super().breaks(stage, number) and not self.job.attempt
 
 
 SCENARIOS = (
@@ -226,4 +236,5 @@ SCENARIOS = (
     Scenario("ecc-error", "uncorrectable memory error of one GPU, Xid in dmesg", "gpu", EccError),
     Scenario("gpu-off-bus", "a GPU falls off the bus, Xid 79 in dmesg", "gpu", OffBus),
     Scenario("elastic-restart", "the same rank fails in two attempts", "data", ElasticRestart),
+    Scenario("restart-recovers", "a rank is killed, the restarted job ends well", "oom_host", Recovers),
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from l4tui.demo import cascade, launchers
 from l4tui.demo.faults.base import Fault, Scenario
-from l4tui.demo.ink import SECOND
-from l4tui.demo.job import DMESG
+from l4tui.demo.ink import SECOND, utc
+from l4tui.demo.job import DMESG, LAUNCHER
 from l4tui.demo.launchers import Death
 from l4tui.demo.steps import MS, Step
 
@@ -77,4 +79,41 @@ class LinkFlap(Fault):
         return Death(rank, now + SECOND, -6)
 
 
-SCENARIOS = (Scenario("ib-flap", "a network port goes down, its peers report it", "network", LinkFlap),)
+class NodeDown(Fault):
+    """A node goes down; the scheduler says so and cancels the step."""
+
+    stage, scope, ends, outcome = "train", "nodes", True, "failed"
+
+    def prepare(self) -> None:
+        node = self.blame_node()
+        host = self.job.hosts[node]
+        self.patterns = (rf"srun: error: Node failure on {host}\b", r"CANCELLED AT \S+ DUE TO NODE FAILURE")
+        self.scopes = ("agent", "agent")
+        self.cascade = (*(p for p in cascade.PATTERNS if "slurmstepd" not in p), r"srun: error: .*: Killed")
+
+    def strike(self, step: Step | None) -> None:
+        assert step is not None
+        job, node = self.job, self.nodes[0]
+        now = int(step.fetched.max()) + 150 * MS
+        for rank in self.ranks:
+            job.end(rank, now)
+        cascade.peers_lost(job, self.ranks[:1], now)
+        now += 4 * SECOND
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", utc(now // SECOND))
+        job.raw(LAUNCHER, now, f"srun: error: Node failure on {job.hosts[node]}", True)
+        text = f"*** STEP {job.number}.0 ON {job.hosts[0]} CANCELLED AT {at} DUE TO NODE FAILURE, "
+        job.raw(LAUNCHER, now + MS, f"slurmstepd: error: {text}SEE SLURMCTLD LOG FOR DETAILS ***", True)
+        for other, host in enumerate(job.hosts):
+            ranks = list(job.ranks_of(other))
+            for rank in ranks:
+                job.end(rank, now + 2 * MS)
+            how = "Killed" if other == node else "Terminated"
+            text = f"srun: error: {host}: {launchers.task_list(ranks)}: {how}"
+            job.raw(LAUNCHER, now + SECOND + other * MS, text, True)
+        job.now = now + 2 * SECOND
+
+
+SCENARIOS = (
+    Scenario("ib-flap", "a network port goes down, its peers report it", "network", LinkFlap),
+    Scenario("node-down", "a node goes down, the scheduler cancels the step", "gpu", NodeDown),
+)

@@ -183,7 +183,40 @@ class PortInUse(Fault):
         job.wait(3)
 
 
+class MissingNode(Fault):
+    """One node never joins: its agent starts no ranks, all others wait for it in vain."""
+
+    stage, scope, ends, outcome = "init", "nodes", True, "failed"
+
+    def prepare(self) -> None:
+        if self.job.nodes > 1:
+            node = 1 + int(self.rng.integers(self.job.nodes - 1))
+            self.ranks, self.nodes = list(self.job.ranks_of(node)), [node]
+        self.patterns, self.scopes = (
+            (r"Timed out after \d+ seconds waiting for clients\. \d+/\d+ clients joined",),
+            ("any",),
+        )
+
+    def strike(self, step: Step | None) -> None:
+        job, deaths = self.job, []
+        job.wait(1)
+        here = [rank for rank in range(job.ranks) if rank not in self.ranks]
+        for rank, now in job.jitter(here, 1.5):
+            where = f"host {job.host(rank)} local_rank {job.local(rank)} pid {job.pids[rank]}"
+            job.say(rank, now, "comm.py:37:init", f"initializing distributed: rank {rank} of {job.ranks}, {where}")
+        job.wait(301)
+        frames: list[Frame] = [*MAIN[:1], (f"{TORCH}/rendezvous.py", 189, "_create_c10d_store", "return TCPStore(")]
+        error = "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. "
+        for rank, now in job.jitter(here, 0.9):
+            text = f"{error}{len(here)}/{job.ranks} clients joined."
+            job.raw(rank, now, traceback(frames, text), True)
+            deaths.append(Death(rank, now + DYING, 1))
+        launchers.fail(job, deaths)
+        job.wait(2)
+
+
 SCENARIOS = (
+    Scenario("node-missing", "one node never joins, all others wait in vain", "hang", MissingNode),
     Scenario("version-mismatch", "one node has another NCCL version", "version", OddVersion),
     Scenario("config-error", "all ranks refuse the configuration", "config", BadConfig),
     Scenario("time-limit", "the scheduler's time limit ends the job", "scheduler", TimeLimit),
