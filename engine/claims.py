@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 from l4tui.engine.facts import About, Fact, Grade
 from l4tui.engine.model import UNKNOWN, SourceName, Speaker
 
+LARGEST = 10**7  # a larger number is no rank, local rank or attempt
 _T = TypeVar("_T")
 _ADDRESS = re.compile(r"[\d.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*")
 _HERE = frozenset({"localhost", "localhost.localdomain", "unknown", "0.0.0.0", "::1", "None", "null"})
@@ -127,15 +128,10 @@ class Evidence:
     def shown(self, speaker: Speaker) -> Shown:
         """Return what a speaker shows, the path's part filled in."""
         name = self.names.get(speaker.source) or SourceName()
-        in_label = speaker.task >= 0
-        return Shown(
-            name,
-            self._era(speaker, name),
-            host(speaker.node),
-            in_label,
-            speaker.task if in_label else name.rank,
-            speaker.local_rank if speaker.local_rank >= 0 else name.local_rank,
-        )
+        in_label = 0 <= speaker.task <= LARGEST
+        number = speaker.task if in_label else name.rank
+        local = speaker.local_rank if 0 <= speaker.local_rank <= LARGEST else name.local_rank
+        return Shown(name, self._era(speaker, name), host(speaker.node), in_label, number, local)
 
     def observe(self, speaker: Speaker) -> None:
         """Take up a speaker not seen before."""
@@ -150,9 +146,9 @@ class Evidence:
             if key not in self.claims:
                 self.claims[key] = Claimed()
                 self.version += 1
-        if speaker.rank >= 0:
+        if 0 <= speaker.rank <= LARGEST:
             self._claim(self._keys(speaker, who, who.node, who.era, who.local, ()), speaker.rank, Grade.STRONG)
-        if speaker.self_rank >= 0:
+        if 0 <= speaker.self_rank <= LARGEST:
             self._claim(self._keys(speaker, who, who.node, who.era, who.local, ()), speaker.self_rank, Grade.WEAK)
             self._put(self.origins[who.era, speaker.self_rank], _origin(speaker, who))
 
@@ -189,11 +185,11 @@ class Evidence:
         node = host(fact.node) or who.node
         era = fact.attempt if fact.attempt >= 0 and not in_tree(who.name) else who.era
         local = who.local if who.local >= 0 else fact.local_rank
-        keys = self._keys(speaker, who, node, era, local, (fact.pid,))
+        keys = self._keys(speaker, who, who.node, era, local, (fact.pid,))
         if fact.node is not None and node is not None:
             self._put(self.hosts[speaker.source], node)
         if local >= 0 and fact.pid >= 0:
-            self._put(self.seat_pids[Seat(speaker.source, era, node, who.number, local)], fact.pid)
+            self._put(self.seat_pids[Seat(speaker.source, era, who.node, who.number, local)], fact.pid)
         if fact.local_rank >= 0 and who.number >= 0:
             self._put(self.number_locals[Number(speaker.source, who.in_label, who.number)], fact.local_rank)
         if fact.rank < 0:
@@ -211,18 +207,22 @@ class Evidence:
             self._put(self.rank_locals[fact.rank], local)
 
     def _of_process(self, fact: Fact, who: Shown) -> None:
-        source, node = fact.speaker.source, host(fact.node) or who.node
+        """Take up a process told by another, under the node it names and for lines that name none."""
+        source, node = fact.speaker.source, host(fact.node)
         era = fact.attempt if fact.attempt >= 0 else who.era
-        process = Process(source, era, node, fact.pid)
-        if fact.local_rank >= 0:
-            self._put(self.pid_locals[process], fact.local_rank)
+        number = who.number if who.in_label else UNKNOWN
+        keys: list[Key] = []
+        for where in {node, who.node} if node is not None else {who.node}:
+            process = Process(source, era, where, fact.pid)
+            keys.append(process)
+            if fact.local_rank >= 0:
+                self._put(self.pid_locals[process], fact.local_rank)
+                keys.append(Seat(source, era, where, number, fact.local_rank))
         if fact.rank < 0:
             return
-        keys: list[Key] = [process]
-        if fact.local_rank >= 0:
-            keys.append(Seat(source, era, node, who.number if who.in_label else UNKNOWN, fact.local_rank))
-            self._put(self.rank_locals[fact.rank], fact.local_rank)
         self._claim(tuple(keys), fact.rank, fact.grade)
+        if fact.local_rank >= 0:
+            self._put(self.rank_locals[fact.rank], fact.local_rank)
         if node is not None:
             self._put(self.rank_nodes[fact.rank], node)
 
@@ -271,7 +271,7 @@ class Evidence:
     def _era(self, speaker: Speaker, name: SourceName) -> int:
         if in_tree(name):
             return name.attempt
-        return speaker.attempt if speaker.attempt >= 0 else speaker.epoch
+        return speaker.attempt if 0 <= speaker.attempt <= LARGEST else min(speaker.epoch, LARGEST)
 
     def _keys(
         self, speaker: Speaker, who: Shown, node: str | None, era: int, local: int, pids: tuple[int, ...]

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from l4tui.engine.claims import Claimed, Evidence, Key, Number, Process, Seat, Shown
+from l4tui.engine.claims import LARGEST, Claimed, Evidence, Key, Number, Process, Seat, Shown
 from l4tui.engine.facts import Fact
 from l4tui.engine.layout import Agent, Contradiction, Layout, Told, agent_of, decide, family
 from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
@@ -119,8 +119,8 @@ class Identity:
     def _row(self, speaker: Speaker, table: _Table) -> tuple[int, ...]:
         who = self.evidence.shown(speaker)
         layout = table.layout
-        text_node = who.node or layout.node_of.get(speaker.source)
-        node = layout.alias.get(text_node, text_node) if text_node is not None else None
+        text_node = who.node or layout.places.node_of.get(speaker.source)
+        node = layout.places.alias.get(text_node, text_node) if text_node is not None else None
         stream = speaker.stream or who.name.stream
         stream_id = table.streams.setdefault(stream, len(table.streams)) if stream else UNKNOWN
         if speaker.launcher:
@@ -142,11 +142,11 @@ class Identity:
         if number >= 0 and family(self.evidence, speaker.source, who.in_label) in layout.global_numbers:
             return None
         seat = Seat(speaker.source, who.era, who.node, number, who.local)
-        return agent_of(seat, self.evidence, layout.node_of, layout.alias)
+        return agent_of(seat, self.evidence, layout.places)
 
     def _rank(self, speaker: Speaker, who: Shown, agent: Agent | None, node: str | None, layout: Layout) -> int:
         """Return the global rank by the strongest evidence there is; UNKNOWN where it is not certain."""
-        if speaker.rank >= 0:
+        if 0 <= speaker.rank <= LARGEST:
             return speaker.rank
         if self.map is not NO_MAP:
             rank = self.map.of_place(node, who.local) if who.local >= 0 else UNKNOWN
@@ -167,7 +167,7 @@ class Identity:
     def _of_itself(self, speaker: Speaker, who: Shown, layout: Layout) -> int:
         """Return the rank that the program says it is, unless another says so too."""
         lies = (who.era, speaker.self_rank) in layout.lies or 0 < layout.world <= speaker.self_rank
-        return UNKNOWN if lies else speaker.self_rank
+        return UNKNOWN if lies or speaker.self_rank > LARGEST else speaker.self_rank
 
     def _tells_apart(self, speaker: Speaker, who: Shown, agent: Agent) -> bool:
         """Say whether the self-reports under one local rank are several: then nodes mix there, and they part them."""
@@ -202,7 +202,7 @@ class Identity:
             told |= self.evidence.number_nodes.get((speaker.source, who.number), set())
         if not told:
             return layout.only_node
-        named = {layout.alias.get(node, node) for node in told}
+        named = {layout.places.alias.get(node, node) for node in told}
         return next(iter(named)) if len(named) == 1 else None
 
     def _node_id(self, node: str | None, table: _Table) -> int:
@@ -217,7 +217,7 @@ def _usual_layout(layout: Layout, evidence: Evidence, told: Told) -> dict[Agent,
     agents: dict[Agent, int] = {}
     for key in evidence.claims:
         if isinstance(key, Seat):
-            agent = agent_of(key, evidence, layout.node_of, layout.alias)
+            agent = agent_of(key, evidence, layout.places)
             if agent.kind != "source":
                 agents[agent] = max(agents.get(agent, 0), key.local + 1)
     per_node = told.ranks_per_node or max([*evidence.per_node, *agents.values()], default=0)

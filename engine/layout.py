@@ -19,8 +19,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from l4tui.engine.claims import Claimed, Evidence, Key, Number, Origin, Seat, host, in_tree
-from l4tui.engine.model import UNKNOWN, SourceName
+from l4tui.engine.claims import Claimed, Evidence, Key, Number, Origin, Seat, in_tree
+from l4tui.engine.hosts import Places, nodes_of_sources, together
+from l4tui.engine.model import UNKNOWN
 
 
 class Told(NamedTuple):
@@ -51,8 +52,7 @@ class Layout:
 
     world: int
     single: bool
-    node_of: Mapping[int, str]  # per source
-    alias: Mapping[str, str]  # a node's name in paths → its name in the text
+    places: Places
     global_numbers: frozenset[tuple[bool, int | str]]  # families whose numbers are ranks
     refuted: frozenset[Number]  # numbers in file names that the text denies
     bases: Mapping[Agent, int]  # rank of local rank 0
@@ -70,17 +70,17 @@ def family(evidence: Evidence, source: int, in_label: bool) -> tuple[bool, int |
     return (True, (name.group if name is not None and name.group is not None else source))
 
 
-def agent_of(seat: Seat, evidence: Evidence, node_of: Mapping[int, str], alias: Mapping[str, str]) -> Agent:
+def agent_of(seat: Seat, evidence: Evidence, places: Places) -> Agent:
     """Return the agent that a seat belongs to: by host, else by number, else by run folder, else by source."""
-    node = seat.node or node_of.get(seat.source)
+    node = seat.node or places.node_of.get(seat.source)
     if node is not None:
-        return Agent("host", alias.get(node, node), seat.era)
+        return Agent("host", places.alias.get(node, node), seat.era)
     if seat.number >= 0:
         return Agent("number", seat.number, seat.era)
     name = evidence.names.get(seat.source)
     if name is not None and in_tree(name) and name.group is not None:
         return Agent("group", name.group, seat.era)
-    return Agent("source", _together(seat.source, name), seat.era)
+    return Agent("source", together(seat.source, name), seat.era)
 
 
 def decide(evidence: Evidence, told: Told) -> Layout:
@@ -101,7 +101,7 @@ class _Decision:
 
     def layout(self) -> Layout:
         """Run the steps in order."""
-        self.node_of, self.alias = nodes_of_sources(self.evidence)
+        self.places = nodes_of_sources(self.evidence)
         self.lies = frozenset(key for key, origins in self.evidence.origins.items() if _several(origins))
         for era, rank in sorted(self.lies):
             self.contradictions.append(Contradiction(rank, f"several writers say they are rank {rank} (attempt {era})"))
@@ -112,8 +112,8 @@ class _Decision:
         self.single = self._is_single()
         bases = self._single_bases() if self.single else self._bases()
         return Layout(
-            self.world or UNKNOWN, self.single, self.node_of, self.alias, self.global_numbers, self.refuted, bases,
-            self.comm, self.lies, next(iter(self.hosts)) if len(self.hosts) == 1 else None,
+            self.world or UNKNOWN, self.single, self.places, self.global_numbers, self.refuted, bases,
+            self.comm, self.lies, self._only_node(),
             tuple(self.contradictions),
         )  # fmt: skip
 
@@ -198,7 +198,7 @@ class _Decision:
         for seat, ranks in self.seats.items():
             if seat.number >= 0 and self._is_rank(seat):
                 continue
-            agent = agent_of(seat, self.evidence, self.node_of, self.alias)
+            agent = agent_of(seat, self.evidence, self.places)
             out[agent][seat.local].append((seat, ranks))
         return out
 
@@ -207,12 +207,18 @@ class _Decision:
         return family(self.evidence, seat.source, labelled) in self.global_numbers
 
     def _all_hosts(self) -> set[str]:
-        found = set(self.node_of.values())
-        for told in (self.evidence.hosts, self.evidence.rank_nodes, self.evidence.number_nodes):
+        evidence = self.evidence
+        found = set(self.places.node_of.values())
+        for told in (evidence.hosts, evidence.banners, evidence.rank_nodes, evidence.number_nodes):
             for names in told.values():
                 found |= names
-        found.update(self.evidence.layout)
-        return {self.alias.get(name, name) for name in found}
+        found.update(evidence.layout)
+        return {self.places.alias.get(name, name) for name in found}
+
+    def _only_node(self) -> str | None:
+        """Return the job's node where local ranks or the launcher show that there is one."""
+        sure = self.single and (self.agents or self.evidence.nodes_told == {1})
+        return next(iter(self.hosts)) if sure and len(self.hosts) == 1 else None
 
     def _is_single(self) -> bool:
         """Say whether nothing shows a second node or a second agent."""
@@ -311,7 +317,9 @@ class _Decision:
         per_node = self._per_node(taught, index)
         if per_node < 1 or denied or any(max(locals_) >= per_node for locals_ in self.agents.values()):
             return {}
-        known = {agent: at for agent, at in index.items() if at >= 0}
+        sources = {agent for agent in self.agents if agent.kind == "source"}
+        mixed = sources if len(sources) == 1 else set()  # one source may hold several agents
+        known = {agent: at for agent, at in index.items() if at >= 0 and agent not in mixed}
         if any(base != known[agent] * per_node for agent, base in taught.items() if agent in known):
             return {}
         if any(ranks and ranks[0] != at * per_node for at, ranks in self.evidence.index_ranks.items()):
@@ -350,35 +358,6 @@ class _Decision:
         if not steps and full and counted and self.world == len(numbers) * widest:
             return widest
         return UNKNOWN
-
-
-def nodes_of_sources(evidence: Evidence) -> tuple[dict[int, str], dict[str, str]]:
-    """Return each source's node, and the text's names of nodes that paths name otherwise."""
-    told: dict[int | str, set[str]] = defaultdict(set)
-    for source in set(evidence.hosts) | set(evidence.banners) | set(evidence.names):
-        hosts = evidence.hosts.get(source) or evidence.banners.get(source) or set()
-        told[_together(source, evidence.names.get(source))] |= hosts
-    node_of: dict[int, str] = {}
-    named: dict[str, set[str]] = defaultdict(set)
-    for source, name in evidence.names.items():
-        hosts = told[_together(source, name)]
-        path_node = host(name.node)
-        if path_node is not None:
-            node_of[source] = path_node
-            named[path_node] |= hosts
-        elif len(hosts) == 1:
-            node_of[source] = next(iter(hosts))
-    for source, hosts in evidence.banners.items():
-        if source not in evidence.names and len(hosts) == 1:
-            node_of[source] = next(iter(hosts))
-    single = {path: next(iter(hosts)) for path, hosts in named.items() if len(hosts) == 1}
-    claimed = list(single.values())
-    alias = {path: text for path, text in single.items() if path != text and claimed.count(text) == 1}
-    return {source: alias.get(node, node) for source, node in node_of.items()}, alias
-
-
-def _together(source: int, name: SourceName | None) -> int | str:
-    return name.group if name is not None and name.group is not None else source
 
 
 def _several(origins: Iterable[Origin]) -> bool:

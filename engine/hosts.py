@@ -1,0 +1,55 @@
+"""Hosts: the node that the whole of a source comes from, and what the text calls it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from l4tui.engine.claims import Evidence, Seat, host, in_tree
+from l4tui.engine.model import SourceName
+
+
+class Places(NamedTuple):
+    """Nodes of whole sources."""
+
+    node_of: Mapping[int, str]  # source → node that all of it comes from
+    alias: Mapping[str, str]  # a node's name in paths → its name in the text
+
+
+def nodes_of_sources(evidence: Evidence) -> Places:
+    """Find the sources that come from one node: by their path, by the one process they are of, by their script."""
+    told: dict[int | str, set[str]] = defaultdict(set)
+    for source, name in evidence.names.items():
+        hosts = evidence.hosts.get(source) or evidence.banners.get(source) or set()
+        told[together(source, name)] |= hosts
+    node_of: dict[int, str] = {}
+    named: dict[str, set[str]] = defaultdict(set)
+    for source, name in evidence.names.items():
+        hosts = told[together(source, name)]
+        path_node = host(name.node)
+        if path_node is not None:
+            node_of[source] = path_node
+            named[path_node] |= hosts
+        elif len(hosts) == 1 and (in_tree(name) or name.rank >= 0):
+            node_of[source] = next(iter(hosts))
+    single = {path: next(iter(hosts)) for path, hosts in named.items() if len(hosts) == 1}
+    claimed = list(single.values())
+    alias = {path: text for path, text in single.items() if path != text and claimed.count(text) == 1}
+    node_of = {source: alias.get(node, node) for source, node in node_of.items()}
+    return Places(_by_banners(evidence) | node_of, alias)
+
+
+def _by_banners(evidence: Evidence) -> dict[int, str]:
+    """Take each source for its script's node where every source that shows local ranks has its own script's banner."""
+    tagged = {key.source for key in evidence.claims if isinstance(key, Seat)}
+    banners = {source: next(iter(hosts)) for source, hosts in evidence.banners.items() if len(hosts) == 1}
+    whole = len(banners) > 1 and len(set(banners.values())) == len(banners) and tagged <= set(banners)
+    return banners if whole else {}
+
+
+def together(source: int, name: SourceName | None) -> int | str:
+    """Return what the two streams of one writer, or the files of one run folder, have in common."""
+    return name.group if name is not None and name.group is not None else source
+
+
