@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 from typing import NamedTuple
 
 STREAMS = (0, 1, 2)  # Textual reads keys from 0, measures the window on 1 and draws on 2
@@ -31,6 +32,8 @@ def adopt_terminal() -> Streams:
         os.dup2(terminal, fd)
     if terminal not in STREAMS:
         os.close(terminal)
+    if sys.__stdin__ is None:  # Python found it closed; Textual asks it for its descriptor
+        sys.stdin = sys.__stdin__ = os.fdopen(0, closefd=False)  # type: ignore[misc]
     return Streams(*kept)
 
 
