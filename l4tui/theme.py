@@ -22,6 +22,7 @@ DEFAULTS = {
     "quiet": "#8A8F98",
     "rank": SKY,
     "panel-background": "#1B1F27",
+    "bar-background": "#1B1F27",
     "panel-foreground": "#E6E6E6",
 }
 _LIGHT = {
@@ -34,6 +35,7 @@ _LIGHT = {
     "quiet": "#666B73",
     "rank": "#005B8E",
     "panel-background": "#EEF1F5",
+    "bar-background": "#EEF1F5",
     "panel-foreground": "#1A1A1A",
 }
 _SIXTEEN = {
@@ -48,6 +50,7 @@ _SIXTEEN = {
     "quiet": "ansi_default",
     "rank": "ansi_cyan",
     "panel-background": "ansi_default",
+    "bar-background": "ansi_default",
     "panel-foreground": "ansi_default",
 }
 

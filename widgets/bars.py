@@ -15,7 +15,7 @@ GAP = "  "
 
 
 class Part(NamedTuple):
-    """A piece of a bar; of those that do not fit, the one with the highest `give` goes first. 0 never goes."""
+    """A piece of a bar; when not all fit, those with the highest `give` go first, together. 0 never goes."""
 
     text: str
     style: str = "plain"
@@ -31,8 +31,7 @@ def bar(parts: Sequence[Part], width: int, style_of: Callable[[str], Style], ell
         worst = max(part.give for part in kept)
         if worst == 0:
             break
-        last = max(i for i, part in enumerate(kept) if part.give == worst)
-        kept.pop(last)
+        kept = [part for part in kept if part.give != worst]
     used, segments, at_right = 0, [], False
     total = _length(kept)
     for i, part in enumerate(kept):

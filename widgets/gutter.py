@@ -31,7 +31,7 @@ def fit_columns(width: int, facts: Facts) -> Columns:
     """Choose the columns for a view `width` cells wide: the text keeps at least half."""
     time = 0 if not facts.has_time else 12 if width >= 140 else 8 if width >= 72 else 0
     node = min(facts.node_width, 16 if width >= 160 else 10) if width >= 100 else 0
-    site = min(facts.site_width, 28 if width >= 160 else 20) if width >= 110 else 0
+    site = min(facts.site_width, 28 if width >= 160 else 20) if width >= 136 else 0
     return Columns(time, node, min(max(facts.who_width, 1), width // 3), 1 if facts.has_level else 0, site)
 
 

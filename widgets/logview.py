@@ -245,11 +245,7 @@ class LogView(ScrollView, can_focus=True):
 
     def _frame(self) -> list[Strip]:
         height, width = self.size.height, self.size.width
-        if not self._painter.styles:
-            self._take_styles()
-        columns = fit_columns(width - 1, self.facts)
-        wrap = min(WRAP_MAX, max(height - 1, 1)) if self.wrapping else 0
-        self._painter.set_look(Look(width - 1, self.left, wrap, columns, self.pattern, self.since, self._epoch))
+        self._take_look()
         keys = self.rows.keys(self.top, self.top + height)
         low, high = self.selection if self.anchor is not None else (-1, -1)
         strips: list[Strip] = []
@@ -286,6 +282,15 @@ class LogView(ScrollView, can_focus=True):
                 strips = [strip.apply_filter(line_filter, background) for strip in strips]
         return strips
 
+    def _take_look(self) -> None:
+        """Bring the painter up to date; cheap when nothing has changed."""
+        if not self._painter.styles:
+            self._take_styles()
+        width = self.size.width - 1
+        wrap = min(WRAP_MAX, max(self.size.height - 1, 1)) if self.wrapping else 0
+        columns = fit_columns(width, self.facts)
+        self._painter.set_look(Look(width, self.left, wrap, columns, self.pattern, self.since, self._epoch))
+
     def _take_styles(self) -> None:
         own = {name: self.get_component_rich_style(f"log--{name}", partial=True) for name in NAMES}
         plain = self.get_component_rich_style("log--plain")
@@ -309,6 +314,7 @@ class LogView(ScrollView, can_focus=True):
         """Rows that fit from `top`: fewer than a page where lines wrap."""
         if not self.wrapping:
             return self.page
+        self._take_look()
         used = 0
         for i, key in enumerate(self.rows.keys(self.top, self.top + self.page).tolist()):
             used += self._height(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.screen import Screen
-from textual.worker import get_current_worker
+from textual.worker import Worker, WorkerState, get_current_worker
 
 from l4tui import handlers
 from l4tui.config import Config
@@ -27,13 +28,14 @@ from l4tui.lenses import LENSES, Lens
 from l4tui.screens.look import Looking
 from l4tui.screens.telling import Telling
 from l4tui.vitals import Vitals
+from l4tui.widgets.cells import clean
 from l4tui.widgets.header import JobHeader
 from l4tui.widgets.line import Line
 from l4tui.widgets.logview import LogView
 from l4tui.widgets.prompt import Prompt
 from l4tui.widgets.status import StatusBar
 
-SAID_S = 6.0  # a message stands this long, or until the next key
+Test = Callable[[Ids], Bits]  # keys of rows → which of them pass
 BACK_MAX = 50  # scopes that Esc can go back through
 
 
@@ -57,9 +59,8 @@ class JobScreen(Looking, Telling, Screen[None]):
     class Jumped(Message):
         """A row was found, or not."""
 
-        row: int
         key: int
-        otherwise: str
+        words: str
 
     @dataclass
     class Found(Message):
@@ -137,20 +138,35 @@ class JobScreen(Looking, Telling, Screen[None]):
             self.leaving = False
         self._said = ""
         self.acting = name
-        handlers.HANDLERS[name](self, argument)
+        self._do(handlers.HANDLERS[name], argument)
         self.tell()
+
+    def _do(self, handler: handlers.Handler, text: str) -> None:
+        """Run a handler; one that fails is told of, and the log stays on screen."""
+        try:
+            handler(self, text)
+        except Exception as error:
+            if os.environ.get("L4TUI_DEBUG"):
+                raise
+            self.say(f"{self.acting or 'that'} failed: {type(error).__name__}: {error}", "error")
+
+    @on(Worker.StateChanged)
+    def _worker_ended(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            self.say(f"{event.worker.group} failed: {type(error).__name__}: {error}", "error")
 
     @on(Prompt.Changed)
     def _typed(self, event: Prompt.Changed) -> None:
         if typed := handlers.TYPING.get(event.kind):
-            typed(self, event.text)
+            self._do(typed, event.text)
 
     @on(Prompt.Submitted)
     def _answered(self, event: Prompt.Submitted) -> None:
         self.prompt.close()
         self.view.focus()
         self._said = ""
-        handlers.ANSWERS[event.kind](self, event.text)
+        self._do(handlers.ANSWERS[event.kind], event.text)
         self.tell()
 
     @on(Prompt.Cancelled)
@@ -183,12 +199,12 @@ class JobScreen(Looking, Telling, Screen[None]):
     def _page_wanted(self, event: LogView.PageWanted) -> None:
         self._read_page(event.keys, event.epoch, self.lens, self.snapshot)
 
-    @work(thread=True, exclusive=True, group="page")
+    @work(thread=True, exclusive=True, group="page", exit_on_error=False)
     def _read_page(self, keys: Ids, epoch: int, lens: Lens, snapshot: Snapshot) -> None:
         near = self.view.page  # what is on screen comes first, what lies around it after
         for part in (keys[:near], keys[near:]):
             if len(part) and not get_current_worker().is_cancelled:
-                self.post_message(self.PageRead(lens.lines(snapshot, part), epoch))
+                self.post_message(self.PageRead(_lines(lens, snapshot, part), epoch))
 
     @on(PageRead)
     def _page_read(self, event: PageRead) -> None:
@@ -272,27 +288,30 @@ class JobScreen(Looking, Telling, Screen[None]):
 
     # Jumps and searches, off the thread that draws
 
-    def jump(self, test: Callable[[Ids], Bits], step: int, otherwise: str, start: int | None = None) -> None:
-        """Go to the next row that passes a test; say `otherwise` when there is none."""
+    def jump(self, test: Test, step: int, otherwise: str, start: int | None = None, *, around: bool = False) -> None:
+        """Go to the next row that passes a test, `around` the end if need be; say `otherwise` when there is none."""
         self._jumping.set()
         self._jumping = Event()
-        self._find(test, self.view.row if start is None else start, step, otherwise, self._jumping)
+        self._find(test, self.view.row if start is None else start, step, otherwise, around, self._jumping)
 
-    @work(thread=True, exclusive=True, group="jump")
-    def _find(self, test: Callable[[Ids], Bits], start: int, step: int, otherwise: str, stop: Event) -> None:
+    @work(thread=True, exclusive=True, group="jump", exit_on_error=False)
+    def _find(self, test: Test, start: int, step: int, otherwise: str, around: bool, stop: Event) -> None:
         rows = self.view.rows
-        row = find_row(rows, start, step, test, stop)
+        row, words = find_row(rows, start, step, test, stop), ""
+        if row < 0 and around:
+            words = "went on from the top" if step > 0 else "went on from the end"
+            row = find_row(rows, -1 if step > 0 else rows.length, step, test, stop)
         if not stop.is_set():
             key = int(rows.keys(row, row + 1)[0]) if row >= 0 else UNKNOWN
-            self.post_message(self.Jumped(row, key, otherwise))
+            self.post_message(self.Jumped(key, otherwise if row < 0 else words))
 
     @on(Jumped)
     def _jumped(self, event: Jumped) -> None:
-        if event.row == UNKNOWN:
-            self.say(event.otherwise)
-        else:
+        if event.key != UNKNOWN:
             self.view.set_following(False)
             self.view.go(self.view.rows.position(event.key), place="middle")
+        if event.words:
+            self.say(event.words)
 
     @property
     def search_pattern(self) -> str:
@@ -318,7 +337,7 @@ class JobScreen(Looking, Telling, Screen[None]):
         if self._finder and not self._finder.running and self._finder.covered < self.snapshot.length:
             self._run_search(self._finder, self.snapshot, 0)
 
-    @work(thread=True, exclusive=True, group="search")
+    @work(thread=True, exclusive=True, group="search", exit_on_error=False)
     def _run_search(self, finder: Finder, snapshot: Snapshot, jump: int) -> None:
         said = 0.0
         for _ in finder.run(snapshot):
@@ -345,8 +364,8 @@ class JobScreen(Looking, Telling, Screen[None]):
         def test(keys: Ids) -> Bits:
             return finder.at(lens.entries(snapshot, keys))
 
-        words = f"no hit {'below' if step > 0 else 'above'}" if finder.count else f"no hit for {finder.pattern}"
-        self.jump(test, step, words, start=from_row)
+        words = f"no hit for {finder.pattern}" if not finder.count else "no hit among what is shown"
+        self.jump(test, step, words, start=from_row, around=True)
 
     # Words for the person
 
@@ -354,6 +373,15 @@ class JobScreen(Looking, Telling, Screen[None]):
         """Tell the person something for a few seconds."""
         self._said, self._said_style, self._said_at = words, style, time.monotonic()
         self.tell()
+
+
+def _lines(lens: Lens, snapshot: Snapshot, keys: Ids) -> list[Line]:
+    """Read a page; where that fails each row says why, and the rest of the log stays usable."""
+    try:
+        return lens.lines(snapshot, keys)
+    except Exception as error:
+        words = clean(f"cannot be read: {error}" if str(error) else f"cannot be read: {type(error).__name__}")
+        return [Line(key, words, sort="note") for key in keys.tolist()]
 
 
 def _textual_key(key: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from textual import work
 from textual.app import SuspendNotSupported
+from textual.drivers.linux_driver import LinuxDriver
 
 from l4tui.engine.view import Ids
 from l4tui.histogram import Histogram, histogram_of
@@ -38,12 +39,12 @@ class Looking:
         """Show the whole record of a line."""
         self._lay_out("Record", lambda: record_text(self.snapshot, entry, self.config.ascii))
 
-    @work(thread=True, exclusive=True, group="sheet")
+    @work(thread=True, exclusive=True, group="sheet", exit_on_error=False)
     def _lay_out(self: JobScreen, title: str, make: Callable[[], Text]) -> None:
         text = make()
         self.app.call_from_thread(self.app.push_screen, TextSheet(title, text))
 
-    @work(thread=True, exclusive=True, group="sheet")
+    @work(thread=True, exclusive=True, group="sheet", exit_on_error=False)
     def open_histogram(self: JobScreen) -> None:
         """Count the lines of the view over time and show the bars."""
         counted = histogram_of(self.snapshot, self.view.rows, self.lens.entries, 60, Event())
@@ -79,7 +80,7 @@ class Looking:
             text.append(f"  left out: {why}\n", "dim italic")
         self.app.push_screen(TextSheet("Files", text))
 
-    @work(thread=True, exclusive=True, group="copy")
+    @work(thread=True, exclusive=True, group="copy", exit_on_error=False)
     def copy_rows(self: JobScreen, keys: Ids, *, labelled: bool) -> None:
         """Copy rows to the terminal's clipboard: with their ranks, or as they stand in the file."""
         if labelled:
@@ -110,16 +111,15 @@ class Looking:
 
     def toggle_mouse(self: JobScreen) -> bool:
         """Take the mouse, or leave it to the terminal; says which."""
-        driver = self.app._driver
-        if driver is None:
-            return False
         self.mouse_on = not self.mouse_on
-        if self.mouse_on:
-            driver._mouse = True
-            driver._enable_mouse_support()
-        else:
-            driver._disable_mouse_support()
-            driver._mouse = False
+        driver = self.app._driver  # Textual has no public way to change its mind about the mouse
+        if isinstance(driver, LinuxDriver):
+            driver._mouse = True  # both calls below do nothing without it
+            if self.mouse_on:
+                driver._enable_mouse_support()
+            else:
+                driver._disable_mouse_support()
+            driver._mouse = self.mouse_on
         return self.mouse_on
 
     def set_theme(self: JobScreen, name: str) -> None:

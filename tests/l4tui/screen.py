@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -14,6 +15,8 @@ from l4tui.config import Config
 from l4tui.engine.discovery import Found
 from l4tui.screens.job import JobScreen
 from tests.l4tui.fake import FakeJob, fake_search
+
+os.environ["L4TUI_DEBUG"] = "1"  # a handler that fails fails the test
 
 
 class FakeApp(L4App):
