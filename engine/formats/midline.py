@@ -31,6 +31,7 @@ TORCH = r"\[rank(\d+)\]:(?=\[[EWIF][ \d]|[EWIFVC]\d{4} | Traceback \(| [\w.]*(?:
 _WEAK_GUARD = {"mpich-rank": ("", r"(?!NCCL|RCCL|\S+:\d+ (?:\(\w+\) )?NCCL)")}
 # pdsh ends a line at a NUL and goes on with the next tag: glued to the text, as no prose has it
 _GLUED = {"host-label": (r"(?<=[A-Za-z0-9_%|#\])}])", "")}
+DATE = "mpi-date"  # stands before a tag and goes with it
 TOKEN, OUTER = "midline token", "midline outer"  # keys in Dialect.rest
 SHORTEST_TOKEN = 3
 
@@ -63,8 +64,12 @@ def learn_midline(
     parts: list[str] = []
     seen: set[bytes] = set()
     outer: list[str] = []
+    dates = [fmt.regex.pattern.decode("latin-1") for fmt in used if fmt.name == DATE]
+    date = f"(?:{_NAME.sub('(?:', dates[0])})" if dates else ""
     chunks = any(fmt.family == "chunk" and _id_group(fmt) for fmt in used)
     for fmt in used:
+        if fmt.name == DATE:
+            continue
         group = _id_group(fmt)
         glued = _GLUED.get(fmt.name)
         pattern = fmt.regex.pattern.decode("latin-1")
@@ -76,7 +81,7 @@ def learn_midline(
         before, after = glued or _WEAK_GUARD.get(fmt.name, ("", ""))
         if fmt.name.startswith("parallel"):
             before = r"(?<=\r)"
-        part = before + "(?:" + _unnamed(pattern, group) + ")" + after
+        part = before + date + "(?:" + _unnamed(pattern, group) + ")" + after
         if fmt.name == "mpich-rank":
             part = "".join(_own_contexts(re.compile(part.encode("latin-1")), lines)) + part
         parts.append(part)
@@ -87,7 +92,7 @@ def learn_midline(
         return None, frozenset(), {}
     counting = {OUTER: "".join(outer)} if outer else {}
     token = _token(used, tags)
-    if len(token) >= SHORTEST_TOKEN:
+    if len(token) >= SHORTEST_TOKEN or token == b"\r":
         counting[TOKEN] = token.decode("latin-1")
     return "|".join(parts).encode("latin-1"), frozenset(seen), counting
 
@@ -95,16 +100,21 @@ def learn_midline(
 def _token(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]]) -> bytes:
     """Return the text every cutting tag begins with, whatever its id: `[default`, `[1,`; empty when there is none."""
     begins: set[bytes] = set()
+    if any(fmt.name == DATE for fmt in used):
+        return b""
     for fmt in used:
         group = _id_group(fmt)
         if group is None or (fmt.family != "chunk" and fmt.name not in _GLUED):
             continue
+        if "mon" in fmt.regex.groupindex:
+            return b""  # a date: the text changes with time
+        if fmt.name.startswith("parallel"):
+            return b"\r"
         for tag in set(tags[fmt.name]):
             match = fmt.regex.match(tag)
-            if match is None or ("mon" in match.re.groupindex and match["mon"]):
-                return b""  # a date: the text changes with time
-            at = match.start(group)
-            begins.add(tag[:at] if fmt.name != "template" else _UP_TO_DIGIT.match(tag)[0])  # type: ignore[index]
+            at = match.start(group) if match is not None and match.start(group) else len(tag)
+            digit = _UP_TO_DIGIT.match(tag[:at])
+            begins.add(tag[:at] if fmt.name not in ("template", *_GLUED) or digit is None else digit[0])
     if not begins:
         return b""
     low, high = min(begins), max(begins)  # what the extremes share all others share

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from l4tui.engine.facts import teaches
-from l4tui.engine.formats.dialect import Dialect
+from l4tui.engine.formats.dialect import REFUSED, Dialect
 from l4tui.engine.formats.registry import Format, built_in, in_order
 from l4tui.engine.formats.tagged import TAG
 from l4tui.engine.model import Level, Marker, Parse, Span
@@ -37,7 +37,7 @@ class Parser:
     def __init__(self, dialect: Dialect, extra: Sequence[Format] = ()) -> None:
         self.dialect = dialect
         learnt = dict(dialect.rest)
-        refused = {name for key, name in dialect.rest if key == "refused"}
+        refused = {name for key, name in dialect.rest if key == REFUSED}
         weak_tags = {name for key, name in dialect.rest if key == TAG}
         formats = []
         for fmt in in_order([*built_in(), *extra]):
