@@ -240,6 +240,8 @@ class Evidence:
         self._open.pop(lane)
         if isinstance(rank, int) and isinstance(local, int):
             named = node if isinstance(node, str) else None
+            if who.node is None and host(named) is not None:
+                self._put(self.hosts[fact.speaker.source], str(host(named)))  # an agent lists its own workers
             self._of_process(fact._replace(about=About.PROCESS, rank=rank, local_rank=local, node=named), who)
 
     def _of_node(self, fact: Fact, who: Shown) -> None:

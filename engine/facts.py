@@ -117,6 +117,17 @@ def read(text: bytes, speaker: Speaker) -> list[Fact]:
     return found
 
 
+def spoken_by(told: list[Fact], speaker: Speaker) -> Speaker:
+    """Return who wrote a line that tells its writer's rank: the speaker, with that rank where it shows none."""
+    if speaker.launcher or speaker.rank >= 0 or speaker.self_rank >= 0:
+        return speaker
+    ranks = {(fact.grade, fact.rank) for fact in told if fact.about is About.WRITER and fact.comm_size < 0}
+    best = max(ranks, default=(Grade.WEAK, UNKNOWN))
+    if best[1] < 0 or sum(grade == best[0] and rank >= 0 for grade, rank in ranks) > 1:
+        return speaker
+    return speaker._replace(rank=best[1]) if best[0] is Grade.STRONG else speaker._replace(self_rank=best[1])
+
+
 def attempt_told(text: bytes) -> int:
     """Return the restart that a message says its writer belongs to or begins; UNKNOWN where it says none."""
     low = text[:LONGEST].lower()

@@ -146,18 +146,20 @@ class Identity:
 
     def _rank(self, speaker: Speaker, who: Shown, agent: Agent | None, node: str | None, layout: Layout) -> int:
         """Return the global rank by the strongest evidence there is; UNKNOWN where it is not certain."""
+        counted = who.number >= 0 and family(self.evidence, speaker.source, who.in_label) in layout.global_numbers
+        base = layout.bases.get(agent, UNKNOWN) if agent is not None else UNKNOWN
         if 0 <= speaker.rank <= LARGEST:
-            return speaker.rank
+            placed = who.number if counted and who.in_label else base + who.local if base >= 0 else speaker.rank
+            return speaker.rank if placed == speaker.rank else UNKNOWN
         if self.map is not NO_MAP:
             rank = self.map.of_place(node, who.local) if who.local >= 0 else UNKNOWN
             rank = rank if rank >= 0 else self.map.of_name(self._paths.get(speaker.source), node)
             if rank >= 0:
                 return rank
-        if who.number >= 0 and family(self.evidence, speaker.source, who.in_label) in layout.global_numbers:
+        if counted:
             refuted = Number(speaker.source, who.in_label, who.number) in layout.refuted
             return UNKNOWN if refuted else who.number
         if agent is not None:
-            base = layout.bases.get(agent, UNKNOWN)
             if base >= 0:
                 return base + who.local if layout.world < 0 or base + who.local < layout.world else UNKNOWN
             return self._of_itself(speaker, who, layout) if self._tells_apart(speaker, who, agent) else UNKNOWN

@@ -245,7 +245,9 @@ class _Decision:
         return not self.world or self.world <= most or self.evidence.nodes_told == {1}
 
     def _claims_fit(self) -> bool:
-        """Say whether local ranks are the ranks wherever both are told."""
+        """Say whether local ranks are the ranks wherever both are told, or one node is: text can imitate."""
+        if self.evidence.nodes_told == {1}:
+            return True
         alike = unlike = 0
         for locals_ in self.agents.values():
             for local, seats in locals_.items():
@@ -255,7 +257,7 @@ class _Decision:
                     return False
                 alike += weak == {local}
                 unlike += bool(weak - {local})
-        return unlike <= alike or self.evidence.nodes_told == {1}
+        return unlike <= alike
 
     def _single_bases(self) -> dict[Agent, int]:
         return dict.fromkeys(self.agents, 0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from l4tui.engine.clock import date_carry
-from l4tui.engine.facts import attempt_told, read
+from l4tui.engine.facts import attempt_told, read, spoken_by
 from l4tui.engine.identity import Identity
 from l4tui.engine.lanes import lane_of
 from l4tui.engine.mapper import Part
@@ -110,13 +110,13 @@ class Merger:
     # speakers
 
     def _speakers(self, source: int, carry: SourceCarry, part: Part, translation: Translation) -> np.ndarray:
-        """Return the job's speaker of every entry; a sign of a restart opens a new epoch for what follows."""
+        """Return the job's speaker of every entry; a sign of a restart opens a new epoch from its line on."""
         cuts = [0]
         epochs = [carry.epoch]
         for entry, text in part.taught:
             if (told := attempt_told(text)) > carry.epoch:
                 carry.epoch = told
-                cuts.append(entry + 1)
+                cuts.append(entry)
                 epochs.append(carry.epoch)
         out = np.empty(len(part.speaker), np.int32)
         for epoch, a, b in zip(epochs, cuts, [*cuts[1:], len(out)], strict=True):
@@ -124,7 +124,12 @@ class Merger:
             ids = [self._translated(source, carry, translation, epoch, u) for u in used.tolist()]
             out[a:b] = np.array(ids, np.int32)[back] if ids else 0
         for entry, text in part.taught:
-            self.identity.learn(read(text, self.speakers[int(out[entry])]))
+            speaker = self.speakers[int(out[entry])]
+            told = read(text, speaker)
+            self.identity.learn(told)
+            spoken = spoken_by(told, speaker)
+            if spoken is not speaker:
+                out[entry] = self._speaker_id(spoken)
         return out
 
     def _translated(self, source: int, carry: SourceCarry, translation: Translation, epoch: int, local: int) -> int:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from l4tui.engine import facts
-from l4tui.engine.facts import About, Fact, attempt_told, expand, read, teaches
+from l4tui.engine.facts import About, Fact, attempt_told, expand, read, spoken_by, teaches
 from l4tui.engine.model import Speaker
 
 WHO = Speaker(0)
@@ -82,3 +82,14 @@ def test_hostile_text(junk: bytes, line: bytes, at: int) -> None:
     for fact in read(text, WHO):
         assert all(-1 <= getattr(fact, name) < 2**31 for name in facts._NUMBERS)
         assert fact.node is None or re.fullmatch(r"[\w.:\-\ufffd]+", fact.node)
+
+
+def test_a_line_that_tells_its_writer() -> None:
+    line = b"Initializing distributed: GLOBAL_RANK: 5, MEMBER: 6/16"
+    assert spoken_by(read(line, WHO), WHO).rank == 5
+    weak = b"Process rank: 9, world size: 24"
+    assert spoken_by(read(weak, WHO), WHO).self_rank == 9
+    for speaker in (Speaker(0, launcher=True), Speaker(0, rank=2), Speaker(0, self_rank=2)):
+        assert spoken_by(read(line, speaker), speaker) is speaker
+    comm = b"rank 1 nranks 8 cudaDev 0 commId 0x1"  # of some communicator
+    assert spoken_by(read(comm, WHO), WHO) is WHO

@@ -55,6 +55,14 @@ def test_self_report_does_not_override_a_label() -> None:
     assert resolve([(Speaker(0, task=t, self_rank=0), "x") for t in range(4)])[0] == [0, 1, 2, 3]
 
 
+def test_text_can_imitate_torch_prefix() -> None:
+    lines = [(tag(j), "x") for j in range(4)]
+    lines += [(tag(2, rank=3), "x"), (Speaker(0, launcher=True), "torchrun --standalone t.py")]
+    assert resolve(lines)[0] == [0, 1, 2, 3, -1, -1]
+    lines = [(Speaker(0, task=t, rank=t), "x") for t in range(8)]
+    assert resolve([*lines, (Speaker(0, task=2, rank=3), "x")])[0] == [*range(8), -1]
+
+
 class TestLabelsThatCountNodes:
     def test_several_local_ranks_per_label(self) -> None:
         lines = [(Speaker(0, task=t, local_rank=j), "x") for t in range(2) for j in range(2)]
