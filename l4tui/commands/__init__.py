@@ -24,6 +24,7 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     Command("demo", "a simulated training job that fails, live on the screen"),
     Command("export", "every line or record as a row: JSON lines, CSV or Parquet"),
+    Command("report", "who is to blame, since when and why: text, JSON, Markdown or HTML"),
     Command("index", "read everything; print what is in it and what that cost"),
     Command("slurm", "open the logs of a Slurm job"),
     Command("keys", "every action with its keys"),

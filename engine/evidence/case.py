@@ -1,0 +1,233 @@
+"""One attempt of a job, ready to be judged: its journal, its matched lines and what is known of each rank."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.engine.evidence.record import Ints, Journal
+from l4tui.engine.library.pattern import Role
+from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
+from l4tui.engine.roles import Sighting
+
+
+class Baseline(Protocol):
+    """What healthy jobs of the same kind say."""
+
+    @property
+    def jobs(self) -> int:
+        """Number of healthy jobs."""
+
+    def usual(self, templates: Sequence[str]) -> NDArray[np.bool_]:
+        """Tell for each template whether it is frequent in the healthy jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """An outside detector's finding: a rank or a node, and when (ns)."""
+
+    rank: int = UNKNOWN
+    node: str | None = None
+    time: int = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What one rank wrote in this attempt, errors and tracebacks left out."""
+
+    rank: int
+    lines: int
+    first_row: int
+    last_row: int
+    first_time: int
+    last_time: int
+    marked: int  # last iteration it marked, UNKNOWN if none
+    last_marked_row: int
+
+
+_RANKS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=False)
+class Case:
+    """An attempt to judge; `mask` selects its rows."""
+
+    journal: Journal
+    sightings: tuple[Sighting, ...]
+    attempt: int = 0
+    completed: bool = False  # this attempt reached its end
+    baseline: Baseline | None = None
+    suspicions: tuple[Suspicion, ...] = ()
+    pids: Mapping[int, int] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)  # address or name → node
+
+    @cached_property
+    def mask(self) -> NDArray[np.bool_]:
+        """Rows of this attempt."""
+        return self.journal.era == self.attempt
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        """Ranks that wrote something in this attempt."""
+        found = np.unique(self.journal.rank[self.mask])
+        return [int(r) for r in found if r >= 0]
+
+    @cached_property
+    def world(self) -> int:
+        """Number of ranks there should be."""
+        return self.journal.world_size if self.journal.world_size > 0 else len(self.ranks)
+
+    def node_of(self, rank: int) -> str | None:
+        """Return the rank's node."""
+        return self.journal.node_of.get(rank)
+
+    def on_node(self, node: str) -> list[int]:
+        """Return the ranks of a node that wrote something."""
+        return [r for r in self.ranks if self.node_of(r) == node]
+
+    def roles(self, *roles: Role) -> list[Sighting]:
+        """Return the sightings of these roles."""
+        return [s for s in self.sightings if s.role in roles]
+
+    def of(self, *names: str) -> list[Sighting]:
+        """Return the sightings of these patterns."""
+        return [s for s in self.sightings if s.pattern.id in names]
+
+    def node_at(self, row: int) -> str | None:
+        """Return the node a row was written on: its own, else its rank's, else its source's."""
+        j = self.journal
+        if j.node[row] >= 0:
+            return j.nodes[int(j.node[row])]
+        if j.rank[row] >= 0:
+            return self.node_of(int(j.rank[row]))
+        return self.source_node.get(int(j.source[row]))
+
+    @cached_property
+    def source_node(self) -> dict[int, str]:
+        """Node of a source whose ranks all live on one; a node's name in the path counts too."""
+        j = self.journal
+        out: dict[int, str] = {}
+        for one, name in enumerate(j.sources):
+            nodes = {self.node_of(int(r)) for r in np.unique(j.rank[j.source == one]) if r >= 0} - {None}
+            named = {n for n in (*j.nodes, *j.node_ranks) if n and n in name}
+            if len(nodes) == 1:
+                out[one] = str(next(iter(nodes)))
+            elif len(named) == 1:
+                out[one] = next(iter(named))
+            elif len(set(j.nodes) | set(j.node_ranks)) == 1:
+                out[one] = next(iter(set(j.nodes) | set(j.node_ranks)))
+        return out
+
+    @cached_property
+    def _local(self) -> dict[tuple[int, int], set[int]]:
+        j = self.journal
+        here = (j.rank >= 0) & (j.local_rank >= 0)
+        out: dict[tuple[int, int], set[int]] = defaultdict(set)
+        if here.any():
+            for source, local, rank in np.unique(np.stack([j.source, j.local_rank, j.rank])[:, here], axis=1).T:
+                out[int(source), int(local)].add(int(rank))
+                out[UNKNOWN, int(local)].add(int(rank))
+                if node := self.node_of(int(rank)):
+                    out[-2 - _index(j, node), int(local)].add(int(rank))
+        return out
+
+    def rank_at(self, local_rank: int, row: int) -> int:
+        """Return the rank with this local rank beside the row: same source, same node, or the only one."""
+        node = self.node_at(row)
+        keys = [(int(self.journal.source[row]), local_rank), (UNKNOWN, local_rank)]
+        if node is not None:
+            keys.insert(1, (-2 - _index(self.journal, node), local_rank))
+        for key in keys:
+            if len(found := self._local.get(key, set())) == 1:
+                return next(iter(found))
+        ranks = sorted(self.journal.node_ranks.get(node or "", ()))
+        return int(ranks[local_rank]) if local_rank < len(ranks) else UNKNOWN
+
+    def subjects(self, sighting: Sighting) -> list[int]:
+        """Return the ranks that a line's groups name, directly, by pid or by local rank."""
+        g = sighting.groups
+        for name in ("ranks", "ranks2"):
+            if name in g:
+                return [int(r) for r in _RANKS.findall(g[name])]
+        for name in ("rank", "rank2"):
+            if name in g:
+                return [int(g[name])]
+        if "pid" in g and int(g["pid"]) in self.pids:
+            return [self.pids[int(g["pid"])]]
+        if "local_rank" in g:
+            rank = self.rank_at(int(g["local_rank"]), sighting.row)
+            return [rank] if rank >= 0 else []
+        return []
+
+    @cached_property
+    def lives(self) -> dict[int, Life]:
+        """What each rank wrote of its own accord: no traceback, nothing matched as cascade or teardown."""
+        j = self.journal
+        own = self.mask & (j.rank >= 0) & (j.level <= Level.INFO)
+        own &= ~np.isin(j.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK])
+        own[[s.row for s in self.roles(Role.CASCADE, Role.TEARDOWN, Role.INITIATING)]] = False
+        rows = np.flatnonzero(own)
+        order = rows[np.argsort(j.rank[rows], kind="stable")]
+        lives = {}
+        for chunk in np.split(order, np.flatnonzero(np.diff(j.rank[order])) + 1) if len(order) else []:
+            rank = int(j.rank[chunk[0]])
+            times = j.time[chunk]
+            times = times[times != NO_TIME]
+            marked = chunk[j.marked[chunk]]
+            lives[rank] = Life(
+                rank=rank,
+                lines=len(chunk),
+                first_row=int(chunk[0]),
+                last_row=int(chunk[-1]),
+                first_time=int(times.min()) if len(times) else NO_TIME,
+                last_time=int(times.max()) if len(times) else NO_TIME,
+                marked=int(j.iteration[marked].max()) if len(marked) else UNKNOWN,
+                last_marked_row=int(marked[-1]) if len(marked) else UNKNOWN,
+            )
+        return lives
+
+    def iteration_of(self, rank: int) -> int:
+        """Return the iteration a rank was in when it wrote its last own line: after a marker, the next one."""
+        life = self.lives.get(rank)
+        if life is None:
+            return UNKNOWN
+        row = life.last_row
+        return int(self.journal.iteration[row]) + int(bool(self.journal.marked[row]))
+
+    def is_most(self, count: int) -> bool:
+        """Tell whether so many ranks are more than half of those that wrote."""
+        return 2 * count > max(len(self.ranks), 1)
+
+
+def _index(journal: Journal, node: str) -> int:
+    names = [*journal.nodes, *journal.node_ranks]
+    return names.index(node)
+
+
+def first_rows(sightings: Iterable[Sighting]) -> tuple[int, ...]:
+    """Return the rows of sightings, ascending."""
+    return tuple(sorted({s.row for s in sightings}))
+
+
+def word_ranks(ranks: Sequence[int]) -> str:
+    """Write ranks for a sentence: "rank 3", "ranks 4-7"."""
+    spans: list[list[int]] = []
+    for rank in sorted(set(ranks)):
+        if spans and rank == spans[-1][1] + 1:
+            spans[-1][1] = rank
+        else:
+            spans.append([rank, rank])
+    words = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+    return f"rank{'s' if len(set(ranks)) > 1 else ''} {words}"
+
+
+def rows_array(rows: Sequence[int]) -> Ints:
+    """Return rows as an index array."""
+    return np.array(rows, dtype=np.int64)

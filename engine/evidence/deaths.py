@@ -1,0 +1,57 @@
+"""How processes ended, as launchers tell: exit codes and signals per rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from l4tui.engine.evidence.case import Case
+from l4tui.engine.library.pattern import Blames
+from l4tui.engine.model import UNKNOWN
+from l4tui.engine.roles import Sighting
+
+FATAL_SIGNALS = {4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
+ABORT, TERM = 6, 15
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """One process's end; `signal` is 0 for an exit code."""
+
+    rank: int
+    signal: int
+    code: int
+    sighting: Sighting
+    forced: bool = False  # killed by its own launcher after it ignored SIGTERM
+
+    @property
+    def is_root(self) -> bool:
+        """Tell whether this end is one that no peer's failure causes."""
+        return self.signal in FATAL_SIGNALS and not self.forced
+
+
+def deaths(case: Case) -> list[Death]:
+    """Return every end that a launcher tells of in this attempt."""
+    forced = {s.groups["pid"] for s in case.sightings if s.pattern.blames is Blames.FROZEN}
+    found = []
+    for s in case.sightings:
+        if s.pattern.blames is not Blames.EXIT:
+            continue
+        code, signal = int(s.groups.get("exitcode", 0)), int(s.groups.get("signal", 0))
+        if code < 0 or code > 128:
+            signal = -code if code < 0 else code - 128
+        ranks = [s.rank] if s.rank >= 0 and "rank" not in s.groups else case.subjects(s)
+        if not ranks and s.groups.get("pid", "").isdigit():
+            ranks = _by_table(case, s)
+        found += [Death(r, signal, code, s, s.groups.get("pid") in forced) for r in ranks[:1] or [UNKNOWN]]
+    return found
+
+
+def _by_table(case: Case, sighting: Sighting) -> list[int]:
+    """The agent's table gives rank and pid in rows of one block: rank, then exit code."""
+    rank = UNKNOWN
+    for s in case.of("elastic.table-rank", "elastic.table-exit"):
+        if s.pattern.id == "elastic.table-rank":
+            rank = int(s.groups["rank"])
+        elif s.groups.get("pid") == sighting.groups["pid"] and rank >= 0:
+            return [rank]
+    return []

@@ -1,0 +1,121 @@
+"""Text that names the culprit: the subject of the line is accused, not its writer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from l4tui.engine.evidence.case import Case, word_ranks
+from l4tui.engine.evidence.deaths import FATAL_SIGNALS, deaths
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.library.pattern import Blames, Role
+from l4tui.engine.roles import Sighting
+
+KIND = "explicit_blame"
+MOST_NAMED = 0.5  # a line that names more than this share of the ranks accuses none of them
+
+
+def judge(case: Case) -> list[Finding]:
+    """Accuse those whom reports, barriers, launchers and fingerprints name."""
+    return [*_named(case), *_minority(case), *_killed(case)]
+
+
+def _named(case: Case) -> list[Finding]:
+    out: list[Finding] = []
+    by_pattern: dict[str, list[Sighting]] = defaultdict(list)
+    for s in case.roles(Role.INITIATING):
+        if s.pattern.blames is Blames.SUBJECT and not s.pattern.hardware:
+            by_pattern[s.pattern.id].append(s)
+    for sightings in by_pattern.values():
+        lines: dict[int, list[Sighting]] = defaultdict(list)
+        nodes: dict[str, list[Sighting]] = defaultdict(list)
+        for s in sightings:
+            for rank in (ranks := case.subjects(s)):
+                lines[rank].append(s)
+            if not ranks and (node := _node(case, s)):
+                nodes[node].append(s)
+        pattern = sightings[0].pattern
+        strength = Strength.STRONG if pattern.strong else Strength.WEAK
+        if len(lines) > MOST_NAMED * max(case.world, 2):
+            continue
+        for rank, named in lines.items():
+            out.append(_finding(case, named, strength, f"{word_ranks([rank])}: {pattern.meaning}", rank=rank))
+        for node, named in nodes.items():
+            out.append(_finding(case, named, strength, f"{node}: {pattern.meaning}", node=node))
+    return out
+
+
+def _node(case: Case, s: Sighting) -> str | None:
+    for name in ("node", "host", "ip"):
+        if name in s.groups:
+            return case.hosts.get(s.groups[name], s.groups[name])
+    return None
+
+
+def _finding(
+    case: Case, named: list[Sighting], strength: Strength, sentence: str, *, rank: int = -1, node: str | None = None
+) -> Finding:
+    first, pattern = named[0], named[0].pattern
+    iteration = int(first.groups.get("iteration", -1))
+    if iteration < 0 and rank >= 0:
+        iteration = case.iteration_of(rank) if first.rank != rank else int(case.journal.iteration[first.row])
+    return Finding(
+        KIND, strength, sentence, rank, node, tuple(s.row for s in named), True, iteration, pattern.stage,
+        pattern.cause, pattern.actions,
+    )  # fmt: skip
+
+
+def _minority(case: Case) -> list[Finding]:
+    """Of ranks named in pairs, accuse the one in every pair, or those who do the rare thing."""
+    pairs = [s for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.MINORITY]
+    if not pairs:
+        return []
+    doing: dict[int, str] = {}
+    named: Counter[int] = Counter()
+    for s in pairs:
+        first, second = int(s.groups["rank"]), int(s.groups["other"])
+        named.update({first, second})
+        for rank, name in ((first, "op"), (second, "other_op")):
+            if name in s.groups:
+                doing[rank] = _signature(s.groups[name])
+    groups: dict[str, list[int]] = defaultdict(list)
+    for rank, what in doing.items():
+        groups[what].append(rank)
+    pattern = pairs[0].pattern
+    accused: list[int] = []
+    strength = Strength.STRONG
+    if len(groups) > 1:
+        sizes = sorted(groups.values(), key=len)
+        accused = sizes[0]
+        if len(sizes[0]) == len(sizes[-1]):
+            accused, strength = [r for ranks in sizes for r in ranks], Strength.WEAK
+    elif len(pairs) > 1:
+        top = max(named.values())
+        accused = [r for r, n in named.items() if n == top and n == len(pairs)]
+    out = []
+    for rank in accused:
+        rows = tuple(s.row for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"]))
+        out.append(
+            Finding(KIND, strength, f"{word_ranks([rank])} differs from its peers: {pattern.meaning}", rank, None, rows,
+                    True, case.iteration_of(rank), pattern.stage, pattern.cause, pattern.actions)
+        )  # fmt: skip
+    return out
+
+
+def _signature(text: str) -> str:
+    return text.split("OpType=")[-1].split(", TensorDtypes")[0].rstrip(").")
+
+
+def _killed(case: Case) -> list[Finding]:
+    out = []
+    for death in deaths(case):
+        if death.is_root and death.rank >= 0:
+            name = FATAL_SIGNALS[death.signal]
+            cause = "killed" if death.signal == 9 else "crash"
+            actions = (
+                ("check the kernel log of the node for an oom-kill",) if cause == "killed" else ("get the core dump",)
+            )
+            out.append(
+                Finding(KIND, Strength.STRONG, f"the launcher saw {word_ranks([death.rank])} die from {name}",
+                        death.rank, None, (death.sighting.row,), True, case.iteration_of(death.rank), "", cause, actions)
+            )  # fmt: skip
+    return out

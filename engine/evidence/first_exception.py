@@ -1,0 +1,90 @@
+"""The first exception that starts a failure, once cascades and teardown are set aside."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from l4tui.engine.evidence.case import Case, first_rows, word_ranks
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.library.pattern import Blames, Role
+from l4tui.engine.model import NO_TIME, UNKNOWN
+from l4tui.engine.roles import Sighting
+
+KIND = "first_exception"
+TOGETHER = 5 * 10**9  # ns: exceptions this close began together, whatever the clocks of two nodes say
+
+
+def judge(case: Case) -> list[Finding]:
+    """Accuse each rank, or the node, whose own initiating exception came first."""
+    if case.completed:
+        return []
+    mine = [s for s in case.roles(Role.INITIATING) if _counts(s)]
+    ranks: dict[int, list[Sighting]] = defaultdict(list)
+    nodes: dict[str, list[Sighting]] = defaultdict(list)
+    for s in mine:
+        if s.rank >= 0:
+            ranks[s.rank].append(s)
+        elif (node := case.node_at(s.row)) is not None:
+            nodes[node].append(s)
+    if case.is_most(len(_common(ranks))) and len(ranks) > 1:
+        return []
+    began = {rank: _time(case, found) for rank, found in ranks.items()}
+    known = [t for t in began.values() if t != NO_TIME]
+    first = min(known) if known else NO_TIME
+    out = [_of_rank(case, rank, found, began[rank], first) for rank, found in ranks.items()]
+    for node, found in nodes.items():
+        ranks_there = case.on_node(node)
+        if len({case.node_of(r) for r in case.ranks} - {None}) > 1 or not ranks_there or _stands_alone(found):
+            out.append(_of_node(node, found))
+    return out
+
+
+def _counts(s: Sighting) -> bool:
+    if s.pattern.hardware:
+        return False
+    return s.pattern.blames is Blames.WRITER or (s.pattern.blames is Blames.NODE)
+
+
+def _stands_alone(found: list[Sighting]) -> bool:
+    return any(s.pattern.blames is Blames.NODE for s in found)
+
+
+def _common(ranks: dict[int, list[Sighting]]) -> list[int]:
+    """Ranks that show the pattern that most ranks show."""
+    by_pattern: dict[str, set[int]] = defaultdict(set)
+    for rank, found in ranks.items():
+        for s in found:
+            by_pattern[s.pattern.id].add(rank)
+    return sorted(max(by_pattern.values(), key=len)) if by_pattern else []
+
+
+def _time(case: Case, found: list[Sighting]) -> int:
+    times = case.journal.clock[np.array([s.row for s in found])]
+    times = times[times != NO_TIME]
+    return int(times.min()) if len(times) else NO_TIME
+
+
+def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int) -> Finding:
+    lead = min(found, key=lambda s: (not s.pattern.strong, s.copied, s.pattern.id == "python.exception", s.row))
+    late = time != NO_TIME and first != NO_TIME and time - first > TOGETHER
+    strength = Strength.STRONG if lead.pattern.strong and not late else Strength.WEAK
+    own = [s for s in found if not s.copied] or found
+    iteration = int(case.journal.iteration[own[0].row]) if not own[0].copied else UNKNOWN
+    if iteration < 0:
+        iteration = case.iteration_of(rank)
+    what = lead.text.strip()[:160]
+    later = ", after another rank's" if late else ""
+    return Finding(
+        KIND, strength, f"{word_ranks([rank])} raised its own error{later}: {what}", rank, None, first_rows(found),
+        True, iteration, lead.pattern.stage, lead.pattern.cause, lead.pattern.actions,
+    )  # fmt: skip
+
+
+def _of_node(node: str, found: list[Sighting]) -> Finding:
+    lead = min(found, key=lambda s: (not s.pattern.strong, s.row))
+    return Finding(
+        KIND, Strength.STRONG if lead.pattern.strong else Strength.WEAK, f"{node}: {lead.pattern.meaning}",
+        UNKNOWN, node, first_rows(found), True, UNKNOWN, lead.pattern.stage, lead.pattern.cause, lead.pattern.actions,
+    )  # fmt: skip

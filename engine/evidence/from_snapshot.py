@@ -1,0 +1,55 @@
+"""A snapshot as the journal that diagnosis reads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.engine import stages
+from l4tui.engine.evidence.record import Journal
+from l4tui.engine.model import Flag, Kind
+from l4tui.engine.snapshot import Snapshot
+
+Ids = NDArray[np.int64]
+
+
+def journal_from(snap: Snapshot) -> Journal:
+    """Lay the columns of a snapshot side by side; text is read through it on demand."""
+    who, plan = snap.speaker, snap.plan
+    return Journal(
+        time=snap.time,
+        rank=snap.ranks.rank[who],
+        local_rank=snap.ranks.local_rank[who],
+        node=snap.ranks.node[who],
+        attempt=snap.ranks.attempt[who],
+        iteration=snap.iteration,
+        marked=(snap.flags & Flag.MARKED) != 0,
+        stage=snap.stage,
+        level=snap.plans.level[plan],
+        event=snap.plans.event[plan],
+        site=snap.plans.site[plan],
+        shape=snap.plans.shape[plan],
+        line_class=snap.plans.line_class[plan],
+        record=snap.record,
+        source=snap.source_of(np.arange(snap.length)),
+        line=physical_lines(snap),
+        launcher=snap.ranks.kind[who] == Kind.LAUNCHER,
+        nodes=snap.nodes,
+        sources=tuple(s.path for s in snap.sources),
+        stages=stages.NAMES,
+        templates=snap.templates,
+        sites=snap.sites,
+        node_ranks=snap.node_ranks,
+        world_size=snap.world_size,
+        read=lambda rows: snap.texts(rows.tolist()),
+    )
+
+
+def physical_lines(snap: Snapshot) -> Ids:
+    """Return the 1-based physical line of every entry."""
+    rows = np.arange(snap.length)
+    segments = np.cumsum((snap.flags & Flag.SEGMENT) != 0)
+    block = np.searchsorted(snap.blocks.first, rows, "right") - 1
+    first = snap.blocks.first[block]
+    line: Ids = snap.blocks.line[block] + (rows - first) - (segments - segments[first])
+    return line.astype(np.int64)

@@ -1,0 +1,57 @@
+"""Reporters vote for the peer they name; two that name each other are a link."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from l4tui.engine.evidence.case import Case
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.library.pattern import Blames, Role
+from l4tui.engine.model import UNKNOWN
+from l4tui.engine.roles import Sighting
+
+KIND = "peer_vote"
+Target = tuple[int, str | None]
+
+
+def judge(case: Case) -> list[Finding]:
+    """Count distinct reporters per named peer; more than half of them make it strong."""
+    votes: dict[Target, dict[int, Sighting]] = defaultdict(dict)
+    for s in case.sightings:
+        if s.pattern.blames is Blames.PEER and s.role is not Role.CONTEXT:
+            reporter = int(s.groups["writer"]) if "writer" in s.groups else s.rank
+            target = _target(case, s)
+            if target is not None and not _is_self(case, reporter, target):
+                votes[target].setdefault(reporter, s)
+    reporters = {r for by in votes.values() for r in by}
+    out = []
+    for target, by in votes.items():
+        if len(by) < 2 and len(case.ranks) > 2:
+            strength = Strength.WEAK
+        else:
+            strength = Strength.STRONG if 2 * len(by) > len(reporters) and len(by) > 1 else Strength.WEAK
+        rank, node = target
+        name = f"rank {rank}" if rank >= 0 else str(node)
+        lead = next(iter(by.values())).pattern
+        out.append(
+            Finding(KIND, strength, f"{len(by)} of {len(reporters)} reporters name {name}", rank, node,
+                    tuple(s.row for s in by.values()), False, UNKNOWN, lead.stage, lead.cause, lead.actions)
+        )  # fmt: skip
+    return out
+
+
+def _target(case: Case, s: Sighting) -> Target | None:
+    if "rank" in s.groups:
+        return int(s.groups["rank"]), None
+    for name in ("peer", "peer2"):
+        host = s.groups.get(name, "")
+        if host in case.hosts:
+            return UNKNOWN, case.hosts[host]
+        if host in case.journal.nodes or host in case.journal.node_ranks:
+            return UNKNOWN, host
+    return None
+
+
+def _is_self(case: Case, reporter: int, target: Target) -> bool:
+    rank, node = target
+    return reporter == rank if rank >= 0 else reporter >= 0 and case.node_of(reporter) == node

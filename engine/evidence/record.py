@@ -1,0 +1,197 @@
+"""The job as columns that diagnosis reads; text stays on disk and is read for the lines that matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
+
+Ints = NDArray[np.int64]
+
+
+class Said(NamedTuple):
+    """One line written by hand, for tests and notebooks."""
+
+    text: str
+    rank: int = UNKNOWN
+    time: int = NO_TIME  # ns
+    iteration: int = UNKNOWN
+    stage: int = UNKNOWN
+    node: str | None = None
+    level: Level = Level.NONE
+    launcher: bool = False
+    attempt: int = 0
+    marked: bool = False
+    source: str = "job.log"
+    local_rank: int = UNKNOWN
+
+
+@dataclass(frozen=True, slots=False)
+class Journal:
+    """One row per entry in merge order; ids index the name tables; −1 is unknown throughout.
+
+    `read` returns the messages (prefixes removed) of the given rows.
+    """
+
+    time: Ints
+    rank: Ints
+    local_rank: Ints
+    node: Ints
+    attempt: Ints
+    iteration: Ints
+    marked: NDArray[np.bool_]
+    stage: Ints
+    level: Ints
+    event: Ints
+    site: Ints
+    shape: Ints
+    line_class: Ints
+    record: Ints
+    source: Ints
+    line: Ints
+    launcher: NDArray[np.bool_]
+    nodes: tuple[str, ...]
+    sources: tuple[str, ...]
+    stages: tuple[str, ...]
+    templates: Sequence[str]
+    sites: Sequence[str]
+    node_ranks: Mapping[str, Sequence[int]]
+    world_size: int
+    read: Callable[[Ints], list[str]]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def text(self, row: int) -> str:
+        """Return one row's message."""
+        return self.read(np.array([row], dtype=np.int64))[0]
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """Ranks that wrote something, ascending."""
+        found = np.unique(self.rank)
+        return found[found >= 0]
+
+    @cached_property
+    def node_of(self) -> dict[int, str]:
+        """Node of each rank, as far as known."""
+        known = {int(r): name for name, ranks in self.node_ranks.items() for r in ranks}
+        both = (self.rank >= 0) & (self.node >= 0)
+        pairs = np.unique(np.stack([self.rank[both], self.node[both]]), axis=1) if both.any() else np.empty((2, 0), int)
+        for rank, node in pairs.T:
+            known.setdefault(int(rank), self.nodes[int(node)])
+        return known
+
+    @cached_property
+    def era(self) -> Ints:
+        """Attempt of each row; rows of no rank take that of the rank rows before them in their source."""
+        out = np.where(self.rank >= 0, np.maximum(self.attempt, 0), 0)
+        for one in range(len(self.sources)):
+            here = np.flatnonzero(self.source == one)
+            if (self.rank[here] >= 0).any():
+                out[here] = np.where(self.rank[here] >= 0, out[here], np.maximum.accumulate(out[here]))
+            else:
+                out[here] = np.maximum(self.attempt[here], 0)
+        return out
+
+    @cached_property
+    def clock(self) -> Ints:
+        """Time of each row; rows without their own take that of their lane's (rank, else source) previous row."""
+        lane = np.where(self.rank >= 0, self.rank, -2 - self.source)
+        order = np.argsort(lane, kind="stable")
+        known = (self.time != NO_TIME)[order]
+        first = np.r_[True, lane[order][1:] != lane[order][:-1]] if len(order) else np.empty(0, bool)
+        at = np.where(known | first, np.arange(len(order)), 0)
+        np.maximum.accumulate(at, out=at)
+        out = np.empty(len(order), dtype=np.int64)
+        out[order] = self.time[order][at]
+        return out
+
+    def peers(self, rank: int) -> list[int]:
+        """Return the other ranks that wrote something."""
+        return [int(r) for r in self.ranks if r != rank]
+
+
+_DIGITS = re.compile(r"\d+")
+_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")
+
+
+def _class_of(text: str) -> LineClass:
+    if text.startswith("Traceback (most recent call last)"):
+        return LineClass.TRACEBACK
+    if _RAISED.match(text):
+        return LineClass.RAISED
+    if not text:
+        return LineClass.BLANK
+    return LineClass.BODY if text[:1].isspace() else LineClass.PLAIN
+
+
+def _ids(values: Iterable[object]) -> tuple[Ints, list[str]]:
+    table: dict[str, int] = {}
+    out = [UNKNOWN if v is None else table.setdefault(str(v), len(table)) for v in values]
+    return np.array(out, dtype=np.int64), list(table)
+
+
+def journal_of(
+    said: Sequence[Said],
+    *,
+    stages: tuple[str, ...] = ("launch", "init", "data", "model_build", "train", "checkpoint", "eval", "teardown"),
+    world_size: int = UNKNOWN,
+    node_ranks: Mapping[str, Sequence[int]] | None = None,
+) -> Journal:
+    """Build a journal from lines in memory."""
+    texts = [s.text for s in said]
+    shape, _ = _ids(_DIGITS.sub("0", t) for t in texts)
+    event, templates = _ids(_DIGITS.sub("<*>", t) for t in texts)
+    node, nodes = _ids(s.node for s in said)
+    source, sources = _ids(s.source for s in said)
+    column = {f: np.array([getattr(s, f) for s in said], dtype=np.int64) for f in Said._fields if f not in _WORDS}
+    line = np.zeros(len(texts), dtype=np.int64)
+    for one in range(len(sources)):
+        line[source == one] = np.arange(1, int((source == one).sum()) + 1)
+    return Journal(
+        **{f: column[f] for f in ("time", "rank", "local_rank", "attempt", "iteration", "stage", "level")},
+        marked=column["marked"].astype(bool),
+        launcher=column["launcher"].astype(bool),
+        node=node,
+        event=event,
+        site=np.full(len(texts), UNKNOWN, dtype=np.int64),
+        shape=shape,
+        line_class=np.array([_class_of(t) for t in texts], dtype=np.int64),
+        record=_records(texts, column["rank"], source),
+        source=source,
+        line=line,
+        nodes=tuple(nodes),
+        sources=tuple(sources),
+        stages=stages,
+        templates=templates,
+        sites=[],
+        node_ranks=node_ranks or {},
+        world_size=world_size,
+        read=lambda rows: [texts[int(r)] for r in rows],
+    )
+
+
+_WORDS = frozenset({"text", "node", "source"})
+
+
+def _records(texts: Sequence[str], rank: Ints, source: Ints) -> Ints:
+    """Join tracebacks with what raises them, per rank and source."""
+    heads: dict[tuple[int, int], int] = {}
+    out = np.arange(len(texts), dtype=np.int64)
+    for row, text in enumerate(texts):
+        lane, kind = (int(rank[row]), int(source[row])), _class_of(text)
+        if kind is LineClass.TRACEBACK:
+            heads[lane] = row
+        elif lane in heads:
+            out[row] = heads[lane]
+            if kind is LineClass.RAISED:
+                del heads[lane]
+    return out

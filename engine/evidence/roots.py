@@ -1,0 +1,150 @@
+"""Which events started the failure: the lines behind the accusation, and what only the accused said just before."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from l4tui.engine.blame import Blame
+from l4tui.engine.evidence.case import Case
+from l4tui.engine.evidence.deaths import deaths
+from l4tui.engine.library.pattern import Blames, Role
+from l4tui.engine.model import UNKNOWN, Level, LineClass
+from l4tui.engine.roles import HARMLESS, Sighting
+
+RARE = 3  # lines of an event that only the accused wrote
+NEAR = 1  # iterations before the accused's last in which such a line counts
+LONGEST = 60  # rows of a traceback shown with what it raised
+
+
+@dataclass(frozen=True, slots=True)
+class EventSeen:
+    """One event in one role: its rows, whom it concerns and how much it counts."""
+
+    event: int
+    role: Role
+    rows: tuple[int, ...]
+    ranks: tuple[int, ...]
+    score: float
+    pattern: str | None
+    stage: str
+    iteration: int
+
+
+def events_of(case: Case, blame: Blame) -> list[EventSeen]:
+    """Return what an engineer should read, initiating events first."""
+    roles = _roles(case, blame)
+    for row in _alone(case, blame, roles):
+        roles.setdefault(row, (Role.INITIATING, None))
+    grouped: dict[tuple[int, Role, str | None], list[int]] = defaultdict(list)
+    for row, (role, pattern) in roles.items():
+        if role is not Role.CONTEXT:
+            grouped[int(case.journal.event[row]), role, pattern].append(row)
+    seen = [_seen(case, key, sorted(rows)) for key, rows in grouped.items()]
+    order = list(Role)
+    return sorted(seen, key=lambda e: (order.index(e.role), -e.score, e.rows[0]))
+
+
+def _seen(case: Case, key: tuple[int, Role, str | None], rows: list[int]) -> EventSeen:
+    j = case.journal
+    event, role, pattern = key
+    ranks = sorted({int(r) for r in j.rank[rows] if r >= 0})
+    base = {Role.INITIATING: 0.9, Role.CASCADE: 0.4, Role.TEARDOWN: 0.2, Role.CONTEXT: 0.1}[role]
+    stage = int(j.stage[rows[0]])
+    return EventSeen(
+        event, role, tuple(rows), tuple(ranks), base, pattern, j.stages[stage] if stage >= 0 else "",
+        int(j.iteration[rows[0]]),
+    )  # fmt: skip
+
+
+def _roles(case: Case, blame: Blame) -> dict[int, tuple[Role, str | None]]:
+    """Role of each matched row, and of the rows behind the findings that decided."""
+    accused, nodes = set(blame.accused), {c.node for c in blame.nodes[:1]}
+    killed = {d.rank for d in deaths(case) if d.is_root and (d.rank in accused or d.rank < 0)}
+    root_ends = {d.sighting.row for d in deaths(case) if d.is_root and d.rank in accused}
+    out: dict[int, tuple[Role, str | None]] = {}
+    for s in case.sightings:
+        role = s.role
+        if role is Role.INITIATING and not _concerns(case, s, accused, nodes, blame):
+            role = Role.CASCADE if blame.scope != "none" else Role.CONTEXT
+        if role is Role.INITIATING and s.pattern.id == "process.segfault" and s.rank in killed:
+            role = Role.CONTEXT
+        if s.row in root_ends:
+            role = Role.INITIATING
+        out[s.row] = (role, s.pattern.id)
+    for row in _finding_rows(blame):
+        pattern = out[row][1] if row in out else None
+        if row not in out or out[row][0] is Role.CONTEXT:
+            out[row] = (Role.INITIATING, pattern)
+    return out
+
+
+def _concerns(case: Case, s: Sighting, accused: set[int], nodes: set[str | None], blame: Blame) -> bool:
+    """Tell whether an initiating line speaks of the accused, or of the whole job."""
+    if blame.scope == "none":
+        return False
+    if blame.scope == "job":
+        return any(s.row in f.rows for f in blame.job)
+    if s.pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.ABSENT}:
+        ranks = set(case.subjects(s)) | {int(v) for k, v in s.groups.items() if k == "other"}
+        return not ranks or bool(ranks & accused)
+    if s.rank >= 0:
+        return s.rank in accused or s.pattern.blames is Blames.PROGRESS
+    return s.pattern.blames is Blames.NOBODY or case.node_at(s.row) in nodes or not nodes
+
+
+def _finding_rows(blame: Blame) -> list[int]:
+    """Rows of root findings against the accused; with the whole job accused, those of the job."""
+    if blame.scope == "job":
+        return [r for f in blame.job if f.root for r in f.rows]
+    if blame.scope == "none":
+        return []
+    top = [c for c in blame.ranks if c.rank in blame.accused] or list(blame.nodes[:1])
+    return [r for c in top for value, f in c.parts if f.root and (value > 0 or f.kind == "value") for r in f.rows]
+
+
+def _alone(case: Case, blame: Blame, roles: dict[int, tuple[Role, str | None]]) -> list[int]:
+    """Lines that only the accused ever wrote, in its last iteration, when nothing else explains its being apart."""
+    if len(blame.accused) != 1 or blame.lead is None or blame.lead.kind not in ("progress_gap", "silence"):
+        return []
+    j = case.journal
+    rank = blame.accused[0]
+    own = case.mask & (j.rank == rank) & ~np.isin(j.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.BLANK])
+    others = np.unique(j.event[case.mask & (j.rank >= 0) & (j.rank != rank)])
+    last = case.iteration_of(rank)
+    rows = np.flatnonzero(own & ~np.isin(j.event, others) & (j.level < Level.ERROR))
+    rows = rows[(j.iteration[rows] >= last - 1 - NEAR) if last >= 0 else np.ones(len(rows), bool)]
+    if case.baseline is not None and len(rows):
+        rows = rows[~case.baseline.usual(j.templates)[j.event[rows]]]
+    counts = {int(e): int((own & (j.event == e)).sum()) for e in np.unique(j.event[rows])}
+    rare = [int(r) for r in rows if counts[int(j.event[r])] <= RARE and not j.marked[r] and r not in roles]
+    texts = j.read(np.array(rare, dtype=np.int64)) if rare else []
+    return [r for r, text in zip(rare, texts, strict=True) if not HARMLESS.search(text)]
+
+
+def line_ranges(case: Case, rows: tuple[int, ...], *, longest: int = LONGEST) -> list[tuple[int, int, int]]:
+    """Return (source, first line, last line) per row: the row with what stands above it in its own record."""
+    j = case.journal
+    out: dict[tuple[int, int, int], None] = {}
+    for row in rows:
+        first = row
+        while first > 0 and row - first < longest and _joins(case, first - 1, row):
+            first -= 1
+        if j.rank[row] < 0:
+            first = row
+        out[int(j.source[row]), int(j.line[first]), int(j.line[row])] = None
+    return list(out)
+
+
+def _joins(case: Case, above: int, row: int) -> bool:
+    """Tell whether a row belongs to the same record, source and rank, without a gap."""
+    j = case.journal
+    return bool(
+        j.record[above] == j.record[row]
+        and j.source[above] == j.source[row]
+        and j.rank[above] == j.rank[row]
+        and j.line[above + 1] - j.line[above] <= 1
+        and j.rank[row] != UNKNOWN
+    )

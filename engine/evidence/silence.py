@@ -1,0 +1,133 @@
+"""Who said nothing: a rank that stops before its peers, or lacks the line that all of them wrote."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from l4tui.engine.evidence.case import Case, Life, word_ranks
+from l4tui.engine.evidence.deaths import deaths
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.waiting import victims
+from l4tui.engine.library.pattern import Blames, Role
+from l4tui.engine.model import NO_TIME, UNKNOWN
+
+KIND = "silence"
+MOST = 0.6  # share of ranks that must have written the line that a silent one lacks
+FEW = 1 / 3  # a larger silent share accuses nobody
+ALIVE = 5  # lines a rank must have written to be missed
+
+
+def judge(case: Case) -> list[Finding]:
+    """Accuse ranks that ought to have spoken."""
+    return [*_frozen(case), *_lacks_report(case), *_stopped(case), *_absent(case)]
+
+
+def _frozen(case: Case) -> list[Finding]:
+    out = []
+    for s in case.sightings:
+        if s.pattern.blames is Blames.FROZEN:
+            rank = next(iter(case.subjects(s)), UNKNOWN)
+            if rank < 0:
+                rank = next((d.rank for d in deaths(case) if d.sighting.groups.get("pid") == s.groups["pid"]), UNKNOWN)
+            if rank >= 0:
+                out.append(
+                    Finding(KIND, Strength.STRONG, f"{word_ranks([rank])}: {s.pattern.meaning}", rank, None, (s.row,),
+                            False, case.iteration_of(rank), "", "hang", s.pattern.actions)
+                )  # fmt: skip
+    return out
+
+
+def _lacks_report(case: Case) -> list[Finding]:
+    """Most ranks reported that they waited; accuse the few that did not and were not heard of otherwise."""
+    reported = victims(case)
+    spoke = {s.rank for s in case.roles(Role.INITIATING)} | set(reported)
+    silent = [r for r in case.ranks if r not in spoke]
+    total = len(case.ranks)
+    if case.completed or total < 3 or len(reported) < MOST * total or not 0 < len(silent) <= FEW * total:
+        return []
+    return [
+        Finding(KIND, Strength.STRONG, f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote",
+                r, None, _last_row(case, r), False, case.iteration_of(r), "", "hang")
+        for r in silent
+    ]  # fmt: skip
+
+
+def _last_row(case: Case, rank: int) -> tuple[int, ...]:
+    life = case.lives.get(rank)
+    return (life.last_row,) if life else ()
+
+
+def _stopped(case: Case) -> list[Finding]:
+    """Accuse a rank whose stream ends long before those of its peers, who go on with the same kind of lines."""
+    lives = {r: life for r, life in case.lives.items() if life.lines >= ALIVE}
+    if len(lives) < 3:
+        return []
+    out = []
+    for rank, life in lives.items():
+        others = [o for r, o in lives.items() if r != rank]
+        behind = _behind(case, life, others)
+        if behind >= Strength.WEAK:
+            out.append(
+                Finding(KIND, behind, f"{word_ranks([rank])} fell silent while its peers went on", rank, None,
+                        (life.last_row,), False, case.iteration_of(rank), "", "hang")
+            )  # fmt: skip
+    return out if len(out) <= FEW * len(lives) else []
+
+
+def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
+    """Compare the end of one stream with the ends of the others, in iterations, else in time."""
+    marks = [o.marked for o in others if o.marked >= 0]
+    if life.marked >= 0 and len(marks) >= len(others) * MOST:
+        ends, last = np.array(marks), life.marked
+        strides = max(1, int(np.median(ends)) // 50)
+        gap = int(np.quantile(ends, 0.25)) - last
+        return Strength.STRONG if gap > max(3, strides) else Strength.NONE
+    times = np.array([o.last_time for o in others if o.last_time != NO_TIME])
+    if life.last_time == NO_TIME or len(times) < 2:
+        return Strength.NONE
+    spread = float(np.quantile(times, 0.75) - np.quantile(times, 0.25))
+    span = float(np.median(times) - life.first_time)
+    gap_ns = float(np.quantile(times, 0.25) - life.last_time)
+    habit = _habit(case, life)
+    if gap_ns > max(8 * spread, 0.1 * span, 20 * habit, 1e9):
+        return Strength.STRONG if not victims(case) else Strength.WEAK
+    return Strength.NONE
+
+
+def _habit(case: Case, life: Life) -> float:
+    """Usual pause between two lines of a rank, ns."""
+    j = case.journal
+    times = j.time[case.mask & (j.rank == life.rank)]
+    times = times[times != NO_TIME]
+    return float(np.quantile(np.diff(np.sort(times)), 0.95)) if len(times) > 2 else 0.0
+
+
+def _absent(case: Case) -> list[Finding]:
+    """Ranks that should exist and never wrote a line before the others gave up."""
+    missing = [s for s in case.sightings if s.pattern.blames is Blames.ABSENT]
+    gave_up = [s.row for s in missing] or list(victims(case).values())
+    began = any(life.marked >= 0 for life in case.lives.values())
+    if not gave_up or case.world <= 0 or (began and not missing):
+        return []
+    end = min(case.journal.clock[r] for r in gave_up)
+    late = [r for r in range(case.world) if _came_after(case, r, int(end), min(gave_up))]
+    if not 0 < len(late) <= FEW * case.world:
+        return []
+    cause, rows = "network", tuple(s.row for s in missing)
+    words = "never joined" if not any(r in case.ranks for r in late) else "joined only after its peers gave up"
+    return [
+        Finding(KIND, Strength.STRONG, f"{word_ranks([r])} {words}", r, None,
+                rows or ((case.lives[r].first_row,) if r in case.lives else ()), True, UNKNOWN,
+                "init", cause)
+        for r in late
+    ]  # fmt: skip
+
+
+def _came_after(case: Case, rank: int, end: int, row: int) -> bool:
+    j = case.journal
+    rows = np.flatnonzero(case.mask & (j.rank == rank))
+    if not len(rows):
+        return True
+    if end == NO_TIME or j.clock[rows[0]] == NO_TIME:
+        return bool(rows[0] > row) and len(case.ranks) > 2
+    return bool(j.clock[rows[0]] > end)

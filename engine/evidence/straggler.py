@@ -1,0 +1,129 @@
+"""Durations before the collective: longest, again and again, on one rank, while its peers wait for it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.engine.evidence.case import Case, word_ranks
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.record import Ints
+
+KIND = "straggler"
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=\s?(?:ms|us|s|sec|x|%)?(?![\w.]))")
+LABEL = re.compile(r"([A-Za-z_][\w/\-]*)\W*$")
+WORK = re.compile(r"data|load|fetch|fwd|forward|comput|local|busy|host|read|prep|batch_(?:gen|cost)|input|collate", re.IGNORECASE)
+NOT_TIME = re.compile(r"loss|norm|lr|rate|mem|rss|tok|sample|acc|ppl|scale|step|iter|epoch|rank|eta|id$", re.IGNORECASE)
+MOST_ROWS = 200_000
+LEAST_RANKS, LEAST_ITERATIONS = 4, 6
+LARGE = 2.0  # times the median of the peers in that iteration
+RUN = 5  # points that a run of slow iterations must reach: one for, two against
+
+
+def judge(case: Case) -> list[Finding]:
+    """Accuse a rank whose own work takes much longer than that of its peers, iteration after iteration."""
+    best: dict[int, tuple[float, Finding]] = {}
+    for rows in _events(case):
+        for finding, weight in _of_event(case, rows):
+            if finding.rank not in best or weight > best[finding.rank][0]:
+                best[finding.rank] = (weight, finding)
+    found = [f for _, f in best.values()]
+    return found if 3 * len(found) <= len(case.ranks) else []
+
+
+def _events(case: Case) -> list[Ints]:
+    """Rows of events that several ranks write in many iterations."""
+    j = case.journal
+    rows = np.flatnonzero(case.mask & (j.rank >= 0) & (j.iteration >= 0))
+    order = rows[np.argsort(j.event[rows], kind="stable")]
+    out = []
+    for chunk in np.split(order, np.flatnonzero(np.diff(j.event[order])) + 1) if len(order) else []:
+        if len(chunk) < LEAST_RANKS * LEAST_ITERATIONS:
+            continue
+        iterations = np.unique(j.iteration[chunk])
+        if len(np.unique(j.rank[chunk])) >= LEAST_RANKS and len(iterations) >= LEAST_ITERATIONS:
+            if len(chunk) > MOST_ROWS:
+                chunk = chunk[np.isin(j.iteration[chunk], iterations[:: len(chunk) // MOST_ROWS + 1])]
+            out.append(chunk.astype(np.int64))
+    return out
+
+
+def _numbers(texts: list[str]) -> tuple[NDArray[np.float64], list[str], NDArray[np.bool_]]:
+    """Numbers of each text as a row, the labels in front of them, and which texts have the usual count."""
+    found = [NUMBER.findall(t) for t in texts]
+    usual = Counter(map(len, found)).most_common(1)[0][0]
+    fits = np.array([len(f) == usual for f in found])
+    table = np.array([[float(v) for v in f] for f, ok in zip(found, fits, strict=True) if ok], dtype=np.float64)
+    sample = next(t for t, ok in zip(texts, fits, strict=True) if ok)
+    labels = []
+    for match in NUMBER.finditer(sample):
+        label = LABEL.search(sample[: match.start()])
+        labels.append(label[1] if label else "")
+    return table.reshape(-1, usual), labels, fits
+
+
+def _of_event(case: Case, rows: Ints) -> list[tuple[Finding, float]]:
+    j = case.journal
+    table, labels, fits = _numbers(j.read(rows))
+    rows = rows[fits]
+    out = []
+    for slot, label in enumerate(labels):
+        if NOT_TIME.search(label) or not WORK.search(label):
+            continue
+        out += _of_slot(case, rows, table[:, slot], label)
+    return out
+
+
+def _of_slot(case: Case, rows: Ints, values: NDArray[np.float64], label: str) -> list[tuple[Finding, float]]:
+    """Compare one number of each rank with the median of its peers in the same iteration."""
+    j = case.journal
+    ranks, at_rank = np.unique(j.rank[rows], return_inverse=True)
+    iterations, at_iteration = np.unique(j.iteration[rows], return_inverse=True)
+    grid = np.full((len(ranks), len(iterations)), np.nan)
+    grid[at_rank, at_iteration] = values
+    place = np.full(grid.shape, -1, dtype=np.int64)
+    place[at_rank, at_iteration] = rows
+    written = ~np.isnan(grid)
+    usable = written.sum(axis=0) >= max(3, LEAST_RANKS - 1)
+    if usable.sum() < LEAST_ITERATIONS:
+        return []
+    grid, place, written, iterations = grid[:, usable], place[:, usable], written[:, usable], iterations[usable]
+    middle = np.nanmedian(grid, axis=0)
+    spread = np.nanmedian(np.abs(grid - middle), axis=0)
+    slow = written & (grid > LARGE * middle) & (grid > middle + 8 * np.maximum(spread, 0.02 * np.abs(middle)))
+    out = []
+    for at, rank in enumerate(ranks.tolist()):
+        start, points = _run(slow[at][written[at]])
+        if points < RUN:
+            continue
+        mine = place[at][written[at]]
+        flagged = mine[start:][slow[at][written[at]][start:]]
+        extra = float(np.nanmedian((grid[at] - middle)[written[at]][start:]))
+        usual = float(np.nanmedian(middle[written[at]][start:]))
+        share = float(slow[np.arange(len(ranks)) != at].sum() / max(1, written[np.arange(len(ranks)) != at].sum()))
+        if share > 0.3:
+            continue
+        onset = int(iterations[written[at]][start])
+        out.append(
+            (Finding(KIND, Strength.STRONG, f"{word_ranks([rank])}: {label} takes {extra + usual:.3g} where its peers need"
+                     f" {usual:.3g}, from iteration {onset} on", rank, None, tuple(int(r) for r in flagged), True, onset,
+                     "train", "straggler", ("check clocks, temperature and neighbours of that GPU", "drain the node if it persists")),
+             points * max(extra, 0.0))
+        )  # fmt: skip
+    return out
+
+
+def _run(slow: NDArray[np.bool_]) -> tuple[int, float]:
+    """Find the run with the most points, one for a slow iteration, two against for another; return start and points."""
+    best = (0, 0.0)
+    start, points = 0, 0.0
+    for at, is_slow in enumerate(slow.tolist()):
+        points += 1.0 if is_slow else -2.0
+        if points <= 0:
+            start, points = at + 1, 0.0
+        elif points > best[1]:
+            best = (start, points)
+    return best

@@ -1,0 +1,187 @@
+"""Values that one rank or node has and its equals have not: non-finite numbers, odd versions, bursts of retries."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from l4tui.engine.evidence.case import Case, rows_array, word_ranks
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.record import Ints
+from l4tui.engine.library.pattern import Blames
+from l4tui.engine.model import UNKNOWN, Level
+
+KIND = "value"
+BAD = re.compile(r"(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+FEW = 0.4  # share of the ranks above which an odd value is everybody's
+BURST = 5  # warnings per rank that make a burst
+TIMES = 5  # a burst is so many times what any rank elsewhere wrote
+
+
+def judge(case: Case) -> list[Finding]:
+    """Accuse the ranks or nodes whose values are odd among equals."""
+    return [*_not_finite(case), *_odd_node(case), *_bursts(case)]
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One kind of line in one iteration: who wrote a non-finite value in it and who a finite one."""
+
+    iteration: int
+    row: int
+    bad: dict[int, int]  # rank → row
+    good: frozenset[int]
+
+
+def spots(case: Case) -> list[Spot]:
+    """Return every iteration and kind of line with a non-finite value, first ones first."""
+    j = case.journal
+    shapes, first = np.unique(j.shape, return_index=True)
+    skeletons: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for shape, text in zip(shapes.tolist(), j.read(first.astype(np.int64)), strict=True):
+        bad = bool(BAD.search(text))
+        skeleton = _NUMBER.sub("#", BAD.sub("#", text))
+        skeletons[skeleton][0 if bad else 1].append(shape)
+    out = []
+    for bad_shapes, good_shapes in skeletons.values():
+        if bad_shapes and good_shapes:
+            out += _spots_of(case, bad_shapes, good_shapes)
+    return sorted(out, key=lambda s: (s.iteration, s.row))
+
+
+def _spots_of(case: Case, bad_shapes: list[int], good_shapes: list[int]) -> list[Spot]:
+    j = case.journal
+    here = case.mask & (j.rank >= 0)
+    bad_rows = np.flatnonzero(here & np.isin(j.shape, bad_shapes))
+    good_rows = np.flatnonzero(here & np.isin(j.shape, good_shapes))
+    bad: dict[int, dict[int, int]] = defaultdict(dict)
+    for row in bad_rows.tolist():
+        bad[int(j.iteration[row])].setdefault(int(j.rank[row]), row)
+    good: dict[int, set[int]] = defaultdict(set)
+    for row in good_rows[np.isin(j.iteration[good_rows], list(bad))].tolist():
+        good[int(j.iteration[row])].add(int(j.rank[row]))
+    return [
+        Spot(i, min(ranks.values()), ranks, frozenset(good[i] - set(ranks))) for i, ranks in bad.items() if i >= 0
+    ]
+
+
+def _not_finite(case: Case) -> list[Finding]:
+    found = spots(case)
+    if not found:
+        return []
+    first = found[0].iteration
+    early = [s for s in found if s.iteration == first]
+    for spot in early:
+        if spot.good and len(spot.bad) <= FEW * (len(spot.bad) + len(spot.good)):
+            return [
+                Finding(KIND, Strength.STRONG, f"{word_ranks([rank])} was the first with a value that is not finite,"
+                        f" in iteration {spot.iteration}", rank, None, (row,), True, spot.iteration, "train", "numerics",
+                        ("inspect the batch of that rank at that step", "run a memory test on its GPU"))
+                for rank, row in spot.bad.items()
+            ]  # fmt: skip
+    return []
+
+
+def _rows_by_event(case: Case) -> dict[int, Ints]:
+    """Warning rows of ranks by event, without what healthy jobs say and what is matched as cascade."""
+    j = case.journal
+    rows = case.mask & (j.rank >= 0) & (j.level >= Level.WARNING)
+    rows[[s.row for s in case.sightings if s.pattern.id == "version.mismatch" or s.pattern.blames is Blames.RETRIES]] = True
+    rows[[s.row for s in case.sightings if s.role in {"cascade", "teardown", "initiating"}]] = False
+    loud = np.flatnonzero(rows & (j.rank >= 0))
+    if case.baseline is not None:
+        usual = case.baseline.usual(j.templates)
+        loud = loud[~usual[j.event[loud]] | (j.iteration[loud] >= 0)]
+    out: dict[int, Ints] = {}
+    order = loud[np.argsort(j.event[loud], kind="stable")]
+    for chunk in np.split(order, np.flatnonzero(np.diff(j.event[order])) + 1) if len(order) else []:
+        out[int(j.event[chunk[0]])] = chunk.astype(np.int64)
+    return out
+
+
+def _nodes(case: Case) -> dict[str, list[int]]:
+    nodes: dict[str, list[int]] = defaultdict(list)
+    for rank in case.ranks:
+        if node := case.node_of(rank):
+            nodes[node].append(rank)
+    return nodes
+
+
+def _odd_node(case: Case) -> list[Finding]:
+    """A warning before training that every rank of one node wrote and nobody else."""
+    nodes = _nodes(case)
+    if len(nodes) < 2:
+        return []
+    j = case.journal
+    accused: dict[str, list[int]] = defaultdict(list)
+    extra: dict[str, list[int]] = defaultdict(list)
+    for rows in _rows_by_event(case).values():
+        if (j.iteration[rows] >= 0).any():
+            continue
+        writers = {int(r) for r in j.rank[rows]}
+        there = {case.node_of(r) for r in writers}
+        if len(there) != 1 or (node := next(iter(there))) is None:
+            continue
+        (accused if writers == set(nodes[node]) and len(writers) > 1 else extra)[node] += rows.tolist()
+    versions = {s.row for s in case.of("version.mismatch")}
+    out = []
+    for node, rows_there in accused.items():
+        if 2 * len(nodes[node]) > len(case.ranks):
+            continue
+        rows_there = sorted(rows_there + [r for r in extra[node] if r in versions])
+        text = j.text(rows_there[0])
+        is_version = any(r in versions for r in rows_there)
+        for rank in nodes[node]:
+            out.append(
+                Finding(KIND, Strength.STRONG, f"only the ranks of {node} said: {text.strip()[:160]}", rank, None,
+                        tuple(rows_there), True, UNKNOWN, _stage(case, rows_there[0]),
+                        "version" if is_version else "unknown", ("bring this node to the image of its peers",))
+            )  # fmt: skip
+    return out
+
+
+def _stage(case: Case, row: int) -> str:
+    stage = int(case.journal.stage[row])
+    return case.journal.stages[stage] if stage >= 0 else ""
+
+
+def _bursts(case: Case) -> list[Finding]:
+    """Warnings that every rank of one node repeats far more often than any rank elsewhere."""
+    nodes = _nodes(case)
+    if len(nodes) < 2:
+        return []
+    j = case.journal
+    out = []
+    for rows in _rows_by_event(case).values():
+        ranks, counts = np.unique(j.rank[rows], return_counts=True)
+        count = dict(zip(ranks.tolist(), counts.tolist(), strict=True))
+        for node, there in nodes.items():
+            least = min(count.get(r, 0) for r in there)
+            most = max((n for r, n in count.items() if r not in there), default=0)
+            if least < max(BURST, TIMES * most) or 2 * len(there) > len(case.ranks):
+                continue
+            mine = rows[np.isin(j.rank[rows], there)]
+            onset = _onset(case, mine)
+            text = j.text(int(mine[0])).strip()[:160]
+            for rank in there:
+                out.append(
+                    Finding(KIND, Strength.STRONG, f"the ranks of {node} repeat, {least} times or more each: {text}",
+                            rank, None, tuple(int(r) for r in mine if r >= onset), True, int(j.iteration[onset]),
+                            _stage(case, onset), "storage", ("check storage and network of this node",))
+                )  # fmt: skip
+    return out
+
+
+def _onset(case: Case, rows: Ints) -> int:
+    """First row from which the burst is dense: five of them within five iterations."""
+    j = case.journal
+    rows = np.sort(rows_array(rows.tolist()))
+    ordered = rows[np.argsort(j.iteration[rows], kind="stable")]
+    for at in range(len(ordered) - BURST + 1):
+        if j.iteration[ordered[at + BURST - 1]] - j.iteration[ordered[at]] <= BURST:
+            return int(ordered[at])
+    return int(ordered[0])

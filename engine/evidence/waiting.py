@@ -1,0 +1,68 @@
+"""Who waited when the job stopped: ranks that reported a time-out or a lost peer, and where in the code."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import numpy as np
+
+from l4tui.engine.evidence.case import Case
+from l4tui.engine.library.pattern import Blames, Role
+
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+),? in (?P<name>\S+)')
+_LIBRARY = re.compile(r"site-packages|/lib/python|<frozen|dist-packages")
+TIMED_OUT = "progress"
+
+
+def victims(case: Case) -> dict[int, int]:
+    """Return the first row at which each rank reported that it waited in vain or lost a peer."""
+    out: dict[int, int] = {}
+    for s in case.roles(Role.CASCADE, Role.INITIATING):
+        waits = s.role is Role.CASCADE or s.pattern.blames is Blames.PROGRESS
+        if waits and s.rank >= 0 and not s.copied:
+            out.setdefault(s.rank, s.row)
+    return out
+
+
+def timed_out(case: Case) -> dict[int, int]:
+    """Return the first row at which each rank reported that a collective did not end in time or in shape."""
+    out: dict[int, int] = {}
+    for s in case.roles(Role.CASCADE, Role.INITIATING):
+        if s.pattern.blames is Blames.PROGRESS and s.rank >= 0 and not s.copied:
+            out.setdefault(s.rank, s.row)
+    return out
+
+
+def call_sites(case: Case, ranks: list[int]) -> dict[int, tuple[str, int]]:
+    """Return for each rank the last line of the program's own code in its final traceback, and the row."""
+    j = case.journal
+    out: dict[int, tuple[str, int]] = {}
+    frames: dict[int, list[int]] = defaultdict(list)
+    rows = np.flatnonzero(case.mask & np.isin(j.rank, ranks) & np.char.startswith(_heads(case), "File"))
+    for row in rows.tolist():
+        frames[int(j.rank[row])].append(row)
+    for rank, mine in frames.items():
+        last = int(j.record[mine[-1]])
+        block = [r for r in mine if int(j.record[r]) == last]
+        site = _own_frame(j.read(np.array(block, dtype=np.int64)))
+        if site:
+            out[rank] = (site, block[0])
+    return out
+
+
+def _heads(case: Case) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+    """First word of each row's shape; a shape's first line stands for all."""
+    j = case.journal
+    shapes, first, inverse = np.unique(j.shape, return_index=True, return_inverse=True)
+    heads = np.array([t.strip()[:4] for t in j.read(first.astype(np.int64))], dtype=np.str_)
+    return heads[inverse] if len(shapes) else np.empty(0, dtype=np.str_)
+
+
+def _own_frame(texts: list[str]) -> str:
+    best = ""
+    for text in texts:
+        match = _FRAME.match(text)
+        if match and not _LIBRARY.search(match["file"]):
+            best = f"{match['file'].rsplit('/', 1)[-1]}:{match['line']} in {match['name']}"
+    return best

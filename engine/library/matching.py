@@ -1,0 +1,90 @@
+"""Find the library's patterns in a journal: once per shape, then in the lines of the shapes that may match."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.engine.evidence.record import Journal
+from l4tui.engine.library.loading import Library
+from l4tui.engine.library.pattern import Pattern, zero_digits
+
+LINES_PER_SHAPE = 4000  # of a flood the first lines count; later ones repeat them
+SECONDS_PER_PATTERN = 1.0  # a person's pattern that takes longer is left out of the rest of the scan
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line that a pattern matched; `groups` holds the groups that took part."""
+
+    row: int
+    pattern: Pattern
+    groups: dict[str, str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All hits in row order, at most one per row, and the patterns that were too slow."""
+
+    hits: tuple[Hit, ...]
+    slow: tuple[str, ...] = ()
+
+
+def scan(journal: Journal, library: Library, clock: Callable[[], float] = time.perf_counter) -> Scan:
+    """Match the library against every shape and, where a key is present, against its lines."""
+    shapes, first = np.unique(journal.shape, return_index=True)
+    texts = journal.read(first.astype(np.int64))
+    wanted: dict[int, list[Pattern]] = {}
+    for shape, text in zip(shapes.tolist(), texts, strict=True):
+        zeroed = zero_digits(text)
+        found = [p for p in library.patterns if p.may_match(zeroed)]
+        if found:
+            wanted[shape] = found
+    if not wanted:
+        return Scan(())
+    rows = _rows_of(journal.shape, np.array(list(wanted), dtype=np.int64))
+    spent: dict[str, float] = {}
+    hits: list[Hit] = []
+    for row, text in zip(rows.tolist(), journal.read(rows), strict=True):
+        hit = _first_match(row, text, wanted[int(journal.shape[row])], spent, clock)
+        if hit is not None:
+            hits.append(hit)
+    return Scan(tuple(hits), tuple(name for name, seconds in spent.items() if seconds > SECONDS_PER_PATTERN))
+
+
+def _rows_of(shape: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of the wanted shapes, ascending, at most `LINES_PER_SHAPE` of each."""
+    rows = np.flatnonzero(np.isin(shape, wanted))
+    order = np.argsort(shape[rows], kind="stable")
+    ranked = shape[rows][order]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    nth = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.r_[starts, len(ranked)]))
+    return np.sort(rows[order[nth < LINES_PER_SHAPE]]).astype(np.int64)
+
+
+def _first_match(
+    row: int, text: str, patterns: list[Pattern], spent: dict[str, float], clock: Callable[[], float]
+) -> Hit | None:
+    for pattern in patterns:
+        if not pattern.user:
+            match = pattern.search(text)
+        elif spent.get(pattern.id, 0.0) > SECONDS_PER_PATTERN:
+            continue
+        else:
+            match = _timed(pattern, text, spent, clock)
+        if match is not None:
+            return Hit(row, pattern, {k: v for k, v in match.groupdict().items() if v is not None}, text)
+    return None
+
+
+def _timed(pattern: Pattern, text: str, spent: dict[str, float], clock: Callable[[], float]) -> re.Match[str] | None:
+    began = clock()
+    match = pattern.search(text)
+    spent[pattern.id] = spent.get(pattern.id, 0.0) + clock() - began
+    return match

@@ -1,0 +1,134 @@
+"""What each matched line is to the failure: initiating, cascade, teardown or context."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from l4tui.engine.evidence.record import Ints, Journal
+from l4tui.engine.library.matching import Hit
+from l4tui.engine.library.pattern import Blames, Pattern, Role
+from l4tui.engine.model import UNKNOWN, Level, LineClass
+
+HARMLESS = re.compile(
+    r"\b(?:ignor(?:ed|ing)|continuing|retrying|will retry|retry in|retries left|falling back|fall back|disabled|"
+    r"non-?fatal|harmless|using default|skipping (?:this|the) (?:sample|record|batch))\b"
+)
+HABIT = 3  # lines of a shape that make it a habit of its rank
+RESUMED = 3  # habitual lines after an error that show the rank went on
+TABLE_REACH = 400  # rows of the agent's table that one "rank :" line speaks for
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A matched line with its writer and its role."""
+
+    row: int
+    pattern: Pattern
+    groups: dict[str, str]
+    text: str
+    rank: int  # the rank that wrote it, or that the agent's table speaks of
+    role: Role
+    copied: bool = False  # a launcher's copy of what the rank printed
+
+
+def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
+    """Give every hit its writer and its role; source lines of tracebacks are left out."""
+    told = _table_ranks(hits)
+    progress = Progress(journal)
+    found: list[Sighting] = []
+    for hit in hits:
+        if _is_source_line(hit):
+            continue
+        rank = int(journal.rank[hit.row])
+        copied = rank < 0 and hit.row in told and hit.pattern.role is not Role.TEARDOWN
+        if copied:
+            rank = told[hit.row]
+        found.append(Sighting(hit.row, hit.pattern, hit.groups, hit.text, rank, hit.pattern.role, copied))
+    found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(journal, s, progress)) for s in found]
+    return _demote_followers(journal, found)
+
+
+def _is_source_line(hit: Hit) -> bool:
+    """A line of code in a traceback or of a memory dump tells nothing by itself."""
+    return hit.pattern.role is Role.INITIATING and hit.text.startswith("    ")
+
+
+def _table_ranks(hits: Sequence[Hit]) -> dict[int, int]:
+    """Rows of the agent's table and the rank that its last "rank :" line names."""
+    told: dict[int, int] = {}
+    last, at = UNKNOWN, -TABLE_REACH
+    for hit in hits:
+        if hit.pattern.id == "elastic.table-rank":
+            last, at = int(hit.groups["rank"]), hit.row
+        elif last >= 0 and hit.row - at < TABLE_REACH and hit.text.startswith("  "):
+            told[hit.row] = last
+    return told
+
+
+class Progress:
+    """Per rank: where its habitual lines and its iteration markers stand."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        calm = (journal.level <= Level.INFO) & (journal.rank >= 0)
+        calm &= ~np.isin(journal.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK])
+        pairs = journal.rank.astype(np.int64) << 32 | journal.shape
+        _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+        self._habitual = calm & (counts[inverse] >= HABIT)
+        self._rows: dict[int, Ints] = {}
+
+    def habits(self, rank: int) -> Ints:
+        """Rows of the rank's habitual lines, ascending."""
+        if rank not in self._rows:
+            self._rows[rank] = np.flatnonzero(self._habitual & (self._journal.rank == rank)).astype(np.int64)
+        return self._rows[rank]
+
+    def went_on(self, rank: int, row: int) -> bool:
+        """Tell whether the rank made real progress after the row, within the same attempt."""
+        j = self._journal
+        later = self.habits(rank)
+        later = later[(later > row) & (j.era[later] == j.era[row])]
+        if len(later) == 0:
+            return False
+        now = int(j.iteration[row])
+        marked = later[j.marked[later]]
+        return len(later) >= RESUMED or bool(now >= 0 and len(marked) and int(j.iteration[marked].max()) > now)
+
+
+def _own_role(journal: Journal, sighting: Sighting, progress: Progress) -> Role:
+    pattern = sighting.pattern
+    if pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.PROGRESS, Blames.JOB, Blames.ABSENT}:
+        return Role.INITIATING
+    if HARMLESS.search(sighting.text):
+        return Role.CONTEXT
+    recoverable = pattern.blames is Blames.WRITER and not pattern.hardware and not sighting.copied
+    if recoverable and sighting.rank >= 0 and progress.went_on(sighting.rank, sighting.row):
+        return Role.CONTEXT
+    return Role.INITIATING
+
+
+def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]:
+    """Demote exceptions that only follow: after the same rank's cascade, or a weak copy of a plainer statement."""
+    first_cascade: dict[tuple[int, int], int] = {}
+    copied_cascade = {s.rank for s in found if s.role is Role.CASCADE and s.copied}
+    for s in found:
+        if s.role is Role.CASCADE and s.rank >= 0 and not s.copied:
+            first_cascade.setdefault((s.rank, int(journal.era[s.row])), s.row)
+    plain = {(s.pattern.cause, s.rank) for s in found if s.role is Role.INITIATING and s.pattern.strong}
+    out: list[Sighting] = []
+    for s in found:
+        if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and not s.pattern.hardware:
+            at = first_cascade.get((s.rank, int(journal.era[s.row])))
+            generic = s.pattern.id == "python.exception"
+            follows = at is not None and at < s.row and s.rank >= 0 and generic
+            follows = follows or (s.copied and generic and s.rank in copied_cascade)
+            others = {rank for cause, rank in plain if cause == s.pattern.cause and rank >= 0}
+            retold = not s.pattern.strong and bool(others) and s.rank not in others
+            if follows or retold:
+                s = replace(s, role=Role.CASCADE)
+        out.append(s)
+    return out

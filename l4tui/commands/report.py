@@ -1,0 +1,137 @@
+"""`l4tui report`: who is to blame, since when and why, as text, JSON, Markdown or HTML."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from l4tui import options
+from l4tui.config import Config
+from l4tui.exits import Exit, UsageError
+
+if TYPE_CHECKING:
+    from l4tui.engine.diagnosis import Diagnosis
+    from l4tui.engine.evidence.case import Baseline, Suspicion
+    from l4tui.engine.job import Job
+    from l4tui.engine.report.build import Table
+    from l4tui.engine.snapshot import Snapshot
+
+RANKERS = ("blame", "l4", "error_time", "error_count")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    options.add_paths(parser)
+    parser.add_argument("--format", choices=("text", "json", "markdown", "html"), default="text", help="default: text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
+    parser.add_argument("--check", action="store_true", help="exit 1 when somebody is accused or the job failed")
+    parser.add_argument(
+        "--baseline", action="append", default=[], metavar="PATH", help="a healthy job: file, folder or stored name"
+    )
+    parser.add_argument("--ranker", choices=RANKERS, default="blame", help="how to rank (default: blame)")
+    parser.add_argument(
+        "--suspect", action="append", default=[], metavar="WHO[@TIME]", help="an outside finding: node:n12@12:03, rank:7"
+    )
+    parser.add_argument("--max-lines", type=int, default=1000, metavar="N", help="line ranges per event (default 1000)")
+    options.add_reading(parser)
+
+
+def run(args: argparse.Namespace, config: Config) -> int:
+    """Read the job, diagnose it, write the report; of several jobs each is told, with --check the worst counts."""
+    from l4tui.engine.report.build import should_alarm
+    from l4tui.opening import open_jobs
+
+    baseline = _baseline(args.baseline, config)
+    texts, alarm = [], False
+    for _, job in open_jobs(args.paths, config):
+        report = _report(job, args, config, baseline)
+        alarm = alarm or should_alarm(report)
+        texts.append(_render(report, args.format))
+    text = "".join(texts)
+    if args.output and args.output != "-":
+        Path(args.output).write_text(text, "utf-8")
+    else:
+        sys.stdout.write(text)
+    return Exit.FOUND if args.check and alarm else Exit.OK
+
+
+def _report(job: Job, args: argparse.Namespace, config: Config, baseline: Baseline | None) -> Table:
+    from l4tui.engine.report import build_report
+    from l4tui.opening import read
+
+    began = time.monotonic()
+    snap = read(job)
+    indexed = time.monotonic()
+    found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap))
+    return build_report(
+        snap,
+        found,
+        read_bytes=sum(reader.at for reader in job.readers),
+        index_s=indexed - began,
+        diagnose_s=time.monotonic() - indexed,
+        jobs=baseline.jobs if baseline else 0,
+        max_lines=args.max_lines,
+    )
+
+
+def diagnose_snapshot(
+    snap: Snapshot, ranker: str, baseline: Baseline | None, suspicions: tuple[Suspicion, ...] = ()
+) -> Diagnosis:
+    """Diagnose what has been read, with the shipped library and the person's own."""
+    from l4tui.engine.diagnosis import diagnose
+    from l4tui.engine.evidence.from_snapshot import journal_from
+    from l4tui.engine.library import load
+    from l4tui.engine.rankers import RankerMissing
+    from l4tui.opening import say
+
+    library = load()
+    for warning in library.warnings:
+        say(warning)
+    try:
+        return diagnose(journal_from(snap), library, baseline=baseline, suspicions=suspicions, ranker=ranker)
+    except RankerMissing as error:
+        raise UsageError(str(error)) from None
+
+
+def _baseline(paths: list[str], config: Config) -> Baseline | None:
+    if not paths:
+        return None
+    from l4tui.engine.healthy import Healthy
+    from l4tui.opening import open_jobs, read
+
+    return Healthy.learn([read(job).templates for path in paths for _, job in open_jobs([path], config)])
+
+
+def _suspicions(words: list[str], snap: Snapshot) -> tuple[Suspicion, ...]:
+    from l4tui.engine.evidence.case import Suspicion
+    from l4tui.engine.model import NO_TIME
+    from l4tui.engine.moments import parse_moment
+
+    out = []
+    for word in words:
+        who, _, at = word.partition("@")
+        kind, _, name = who.partition(":")
+        known = snap.clock[snap.clock != NO_TIME]
+        try:
+            moment = parse_moment(at, int(known.min()), int(known.max())) if at and len(known) else NO_TIME
+        except ValueError as error:
+            raise UsageError(f"--suspect {word}: {error}") from None
+        if kind == "rank" and name.isdigit():
+            out.append(Suspicion(rank=int(name), time=moment))
+        elif kind == "node" and name:
+            out.append(Suspicion(node=name, time=moment))
+        else:
+            raise UsageError(f"--suspect {word}: write rank:7 or node:n12, with @TIME if known")
+    return tuple(out)
+
+
+def _render(report: Table, form: str) -> str:
+    if form == "json":
+        return json.dumps(report, ensure_ascii=False) + "\n"
+    from l4tui.engine import report as pages
+
+    return {"text": pages.render_text, "markdown": pages.render_markdown, "html": pages.render_html}[form](report)
