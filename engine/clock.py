@@ -44,6 +44,7 @@ class Clock(NamedTuple):
     zone_s: int | None = None  # seconds east of UTC; None: not said
     zone_sign: int = 1  # of zone_h and zone_m
     width: int = 0  # digits of the fraction
+    century: int = 0  # added to years of two digits
 
     @property
     def dateless(self) -> bool:
@@ -73,8 +74,7 @@ class Clock(NamedTuple):
             return np.where(good, in_day % DAY, NO_TIME)
         month = np.full(n, self.month, np.int64) if self.month else numbers.get("m", zero)
         if "Y" in numbers:
-            year = numbers["Y"] + np.where(numbers["Y"] < 100, 2000, 0)
-            days = _days(year, month, numbers["d"])
+            days = _days(numbers["Y"] + self.century, month, numbers["d"])
         else:
             days = _latest_days(month, numbers["d"], in_day, context.latest_ns)
         good &= days != NO_TIME
@@ -170,6 +170,7 @@ def compile_clock(parse: Parse, line: bytes) -> Clock | None:
         None if "zone_h" in at else _zone(zone, sign),
         sign,
         min(at["f"].end - at["f"].start, 9) if "f" in at else 0,
+        2000 if "Y" in at and at["Y"].end - at["Y"].start == 2 else 0,
     )
 
 
