@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
-from l4tui.demo import stages
+from l4tui.demo import kernel, stages
 from l4tui.demo.faults import Fault, scenario_named
 from l4tui.demo.job import Job, Line, Spec
 from l4tui.demo.steps import Step, finish, habits, noise
@@ -52,6 +52,8 @@ def play(job: Job, fault: Fault, stretch: Callable[[int], int] | None = None) ->
                 fault.strike(None)
                 yield Batch(name, 0, job.flush())
                 return
+            if name == "launch" and fault.kernel_logs and not job.attempt:
+                kernel.boot(job)
             stage(job)
             fault.after(name)
             yield Batch(name, 0, job.flush())

@@ -20,6 +20,7 @@ class Fault:
     stage: str | None = None  # the stage it strikes in
     ends = False  # the job ends with it
     outcome = "completed"
+    kernel_logs = False  # the nodes' kernel logs stand beside the job's
     scope = "none"
     patterns: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from l4tui.demo import launchers
+from l4tui.demo import kernel, launchers
 from l4tui.demo.faults.base import Fault, Scenario
 from l4tui.demo.ink import SECOND
-from l4tui.demo.job import DMESG
 from l4tui.demo.launchers import Death
 from l4tui.demo.stages import bus_of
 from l4tui.demo.steps import MS, Step
@@ -83,6 +82,7 @@ class Killed(Dies):
     """The kernel kills one rank for host memory; the rank itself says nothing."""
 
     code = -9
+    kernel_logs = True
 
     def told(self) -> None:
         job, rank = self.job, self.ranks[0]
@@ -101,18 +101,12 @@ class Killed(Dies):
 
     def speak(self, rank: int, now: int) -> None:
         job, node = self.job, self.job.node_of(rank)
-        pid, up = job.pids[rank], 88_000 + (now - job.spec.start) / SECOND
-        kernel = DMESG - node
-        job.raw(kernel, job.spec.start, f"[{88_000:12.6f}] Linux version 5.15.0-113-generic (buildd@lcy02)")
-        job.raw(
-            kernel,
-            now,
-            f"[{up:12.6f}] python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
-        )
+        pid = job.pids[rank]
+        kernel.say(job, node, now, "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0")
         text = f"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,task=python3,pid={pid},uid=1003"
-        job.raw(kernel, now + 1000, f"[{up + 1e-5:12.6f}] {text}")
+        kernel.say(job, node, now + 10_000, text)
         text = f"Memory cgroup out of memory: Killed process {pid} (python3) total-vm:238812432kB, anon-rss:201123344kB"
-        job.raw(kernel, now + 2000, f"[{up + 2e-5:12.6f}] {text}")
+        kernel.say(job, node, now + 20_000, text)
         if job.spec.layout in ("srun", "ranks"):
             text = f"slurmstepd-{job.hosts[node]}: error: Detected 1 oom_kill event in StepId={job.number}.0. "
             job.raw(-1 - node, now + SECOND, text + "Some of the step tasks have been OOM Killed.", True)
@@ -138,6 +132,7 @@ class EccError(Dies):
     """A GPU has an uncorrectable memory error; the kernel log of its node has the Xid."""
 
     code = -6
+    kernel_logs = True
 
     def told(self) -> None:
         self.patterns = (
@@ -148,21 +143,11 @@ class EccError(Dies):
 
     def speak(self, rank: int, now: int) -> None:
         job, node = self.job, self.job.node_of(rank)
-        up = 51_000 + (now - job.spec.start) / SECOND
-        kernel, bus = DMESG - node, bus_of(job.local(rank))
-        job.raw(kernel, job.spec.start, f"[{51_000:12.6f}] nvidia-nvswitch: loading out-of-tree module")
-        text = "DBE (double bit error) ECC error at SM0, contained: no"
-        job.raw(
-            kernel,
-            now - 40 * MS,
-            f"[{up - 0.04:12.6f}] NVRM: Xid (PCI:{bus}): 48, pid={job.pids[rank]}, name=python3, {text}",
-        )
+        text = f"pid={job.pids[rank]}, name=python3, DBE (double bit error) ECC error at SM0, contained: no"
+        kernel.say(job, node, now - 40 * MS, f"NVRM: Xid (PCI:{bus_of(job.local(rank))}): 48, {text}")
         for other in range(min(2, job.per_node)):
-            text = (
-                f"NVRM: Xid (PCI:{bus_of(other)}): 45, pid={job.pids[node * job.per_node + other]}, "
-                "name=python3, Ch 00000008"
-            )
-            job.raw(kernel, now + SECOND, f"[{up + 1:12.6f}] {text}")
+            text = f"pid={job.pids[node * job.per_node + other]}, name=python3, Ch 00000008"
+            kernel.say(job, node, now + SECOND, f"NVRM: Xid (PCI:{bus_of(other)}): 45, {text}")
         frames: list[Frame] = [*FIT, (f"{TRAIN}/trainer.py", 212, "train_step", "self.optimizer.step()")]
         error = "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered\nCUDA kernel errors might be "
         error += "asynchronously reported at some other API call, so the stacktrace below might be incorrect."
@@ -173,6 +158,7 @@ class OffBus(Dies):
     """A GPU falls off the bus and takes its node with it."""
 
     code = -6
+    kernel_logs = True
 
     def told(self) -> None:
         self.patterns = (
@@ -183,15 +169,10 @@ class OffBus(Dies):
 
     def speak(self, rank: int, now: int) -> None:
         job, node = self.job, self.job.node_of(rank)
-        up = 64_000 + (now - job.spec.start) / SECOND
-        kernel, bus = DMESG - node, bus_of(job.local(rank))
-        job.raw(kernel, job.spec.start, f"[{64_000:12.6f}] mlx5_core 0000:0c:00.0: firmware version: 28.39.1002")
-        job.raw(
-            kernel,
-            now - 9 * MS,
-            f"[{up - 0.009:12.6f}] NVRM: Xid (PCI:{bus}): 79, pid='<unknown>', GPU has fallen off the bus.",
-        )
-        job.raw(kernel, now - 8 * MS, f"[{up - 0.008:12.6f}] NVRM: GPU {bus}.0: GPU has fallen off the bus.")
+        bus = bus_of(job.local(rank))
+        lost = f"NVRM: Xid (PCI:{bus}): 79, pid='<unknown>', GPU has fallen off the bus."
+        kernel.say(job, node, now - 9 * MS, lost)
+        kernel.say(job, node, now - 8 * MS, f"NVRM: GPU {bus}.0: GPU has fallen off the bus.")
         job.raise_on(rank, now, traceback(FORWARD, "torch.AcceleratorError: CUDA error: unknown error"))
 
 

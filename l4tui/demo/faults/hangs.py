@@ -101,7 +101,7 @@ class Mismatch(Waits):
     """One rank takes another branch and runs a smaller collective than all others."""
 
     def tokens(self, rank: int) -> tuple[str, ...]:
-        return (rf"\[Rank {rank}\] Watchdog caught .*OpType=BROADCAST",)
+        return (rf"\[Rank {rank}\] Watchdog caught .*OpType=BROADCAST", r"broadcasting the cached statistics instead")
 
     def strike(self, step: Step | None) -> None:
         assert step is not None

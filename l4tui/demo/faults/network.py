@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from l4tui.demo import cascade, launchers
+from l4tui.demo import cascade, kernel, launchers
 from l4tui.demo.faults.base import Fault, Scenario
 from l4tui.demo.ink import SECOND, utc
-from l4tui.demo.job import DMESG, LAUNCHER
+from l4tui.demo.job import LAUNCHER
 from l4tui.demo.launchers import Death
 from l4tui.demo.steps import MS, Step
 
@@ -16,6 +16,7 @@ class LinkFlap(Fault):
     """The port of one rank's adapter goes down: its peers on other nodes cannot send to it any more."""
 
     stage, scope, ends, outcome = "train", "ranks", True, "failed"
+    kernel_logs = True
     cascade = (*cascade.PATTERNS, r"IBV_WC_WR_FLUSH_ERR")
 
     def prepare(self) -> None:
@@ -33,9 +34,7 @@ class LinkFlap(Fault):
         job, rank = self.job, self.ranks[0]
         node, local = job.node_of(rank), job.local(rank)
         now = int(step.fetched[rank]) + 350 * MS
-        up = 77_000 + (now - job.spec.start) / SECOND
-        job.raw(DMESG - node, job.spec.start, f"[{77_000:12.6f}] mlx5_core 0000:0c:00.0: firmware version: 28.39.1002")
-        job.raw(DMESG - node, now, f"[{up:12.6f}] mlx5_core 0000:{0x40 + local:02x}:00.0 ib{local}: Link down")
+        kernel.say(job, node, now, f"mlx5_core 0000:{0x40 + local:02x}:00.0 ib{local}: Link down")
         cascade.warn(
             job, rank, now + 5 * MS, "transport/net_ib.cc:144", f"NET/IB : mlx5_{local}:1 async fatal event: port error"
         )
@@ -115,5 +114,5 @@ class NodeDown(Fault):
 
 SCENARIOS = (
     Scenario("ib-flap", "a network port goes down, its peers report it", "network", LinkFlap),
-    Scenario("node-down", "a node goes down, the scheduler cancels the step", "gpu", NodeDown),
+    Scenario("node-down", "a node goes down, the scheduler cancels the step", "crash", NodeDown),
 )

@@ -29,7 +29,7 @@ class OddVersion(Fault):
             rf"Mismatched NCCL version detected : rank \d+ version {self.NEW} rank \d+ version {self.OLD}",
             r"package versions differ from the lock file",
         )
-        self.scopes = ("culprit", "any", "culprit")
+        self.scopes = ("any", "any", "culprit")
 
     def strike(self, step: Step | None) -> None:
         job, head = self.job, self.ranks[0]

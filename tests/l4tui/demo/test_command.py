@@ -1,0 +1,49 @@
+"""`l4tui demo` as a command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from l4tui.demo import scenarios
+
+
+def demo(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "l4tui", "demo", *words], capture_output=True, text=True, timeout=60)
+
+
+def test_list_names_every_scenario() -> None:
+    done = demo("--list")
+    assert done.returncode == 0
+    assert {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")} >= set(scenarios())
+
+
+def test_write_leaves_logs_and_truth(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "job"
+    words = ["--scenario", "segfault", "--ranks", "8", "--layout", "srun", "--style", "megatron", "--bytes", "2MB"]
+    done = demo("--write", str(folder), *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert (folder / "truth.json").exists()
+    assert 1_500_000 < sum(path.stat().st_size for path in folder.glob("*.out")) < 2_500_000
+    again = demo("--write", str(folder))
+    assert (again.returncode, "not empty" in again.stderr) == (2, True)
+
+
+def test_bad_wishes_are_one_line() -> None:
+    for words in (["--scenario", "nonsense"], ["--ranks", "9", "--nodes", "2"], ["--rate", "0"], ["--bytes", "1GB"]):
+        done = demo(*words)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_plain_streams_to_standard_output() -> None:
+    done = demo("--plain", "--ranks", "4", "--nodes", "1", "--rate", "5000", "--layout", "srun")
+    assert done.returncode == 0
+    assert "OutOfMemoryError" in done.stdout
+
+
+def test_the_list_of_names_loads_no_numpy() -> None:
+    code = "import sys, l4tui.commands.demo; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
