@@ -59,7 +59,7 @@ def log_paths(job_id: str, ask: Ask = ask_slurm, here: Path | None = None) -> li
 
 def read_jobs(text: str) -> list[Job]:
     """Read `scontrol show job -o`: a job a line, Key=Value, values may hold spaces."""
-    jobs = []
+    jobs: list[Job] = []
     for line in text.splitlines():
         found = list(_KEY.finditer(line))
         ends = [key.start() for key in found[1:]] + [len(line)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable
@@ -19,7 +20,7 @@ KEPT = 400_000  # lines of a file whose writers are kept for the truth file
 _TELLS = re.compile(r"\[(rank ?|Rank )\d+\]|\"rank\": \d|NCCL INFO comm .* rank \d+ ")
 
 
-class Layout:
+class Layout(ABC):
     """Places lines of a job into files; remembers who wrote which line."""
 
     own_tag = True  # the launcher tells who wrote a line
@@ -31,9 +32,9 @@ class Layout:
         self.lines: dict[str, int] = defaultdict(int)
         self._places: dict[tuple[int, bool], tuple[str, str]] = {}
 
+    @abstractmethod
     def file(self, writer: int, stderr: bool) -> str:
         """Name the file a writer's lines go to."""
-        raise NotImplementedError
 
     def tag(self, writer: int, stderr: bool) -> str:
         return ""

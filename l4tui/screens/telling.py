@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -47,9 +48,9 @@ class Telling:
     _said_at: float
 
     @property
+    @abstractmethod
     def cursor_entry(self) -> int | None:
         """The entry under the cursor."""
-        raise NotImplementedError
 
     @property
     def is_live(self) -> bool:
