@@ -20,6 +20,7 @@ from l4tui.engine.planbook import PlanBook, Translation
 from l4tui.engine.records import RecordCarry, assemble
 from l4tui.engine.stages import StageCarry, carry_stages
 from l4tui.engine.store import Growing, Store
+from l4tui.engine.trails import Open, Trail
 
 
 @dataclass
@@ -30,6 +31,7 @@ class SourceCarry:
     epoch: int = 0
     clock: int = NO_TIME
     after: int = UNKNOWN  # iteration that lines without a marker of their own fall into
+    trail: Open = field(default_factory=Open)
     pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
     speakers: dict[tuple[int, int, int], int] = field(default_factory=dict)  # (mapper, epoch, its id) → speaker
     last: int = UNKNOWN  # speaker of its last entry
@@ -63,6 +65,7 @@ class Merger:
         translation.speakers.extend(part.speakers)
         plan = translation.plans.view()[part.plan]
         speaker = self._speakers(source, carry, part, translation)
+        self._follow_trails(carry, self.book.trail.view()[plan], speaker)
         flags, time, mark = part.flags, part.time, part.mark
         line_class = self.book.line_class.view()[plan]
         if carry.pieces or (flags & Flag.CUT).any():
@@ -131,6 +134,13 @@ class Merger:
             if spoken is not speaker:
                 out[entry] = self._speaker_id(spoken)
         return out
+
+    def _follow_trails(self, carry: SourceCarry, trail: np.ndarray, speaker: np.ndarray) -> None:
+        """Give the untagged rest of torch's messages to the writer of their first lines."""
+        if carry.trail.kind == Trail.NONE and not trail.any():
+            return
+        for entry, heir in carry.trail.follow(trail, speaker, self._lane.view()[speaker], self.speakers):
+            speaker[entry] = self._speaker_id(heir)
 
     def _translated(self, source: int, carry: SourceCarry, translation: Translation, epoch: int, local: int) -> int:
         known = carry.speakers.get((translation.mapper, epoch, local))

@@ -10,6 +10,7 @@ from l4tui.engine.plans import PlanInfo
 from l4tui.engine.snapshot import PlanTable
 from l4tui.engine.stages import stage_action
 from l4tui.engine.store import Growing
+from l4tui.engine.trails import trail_of
 
 
 class Translation:
@@ -34,6 +35,7 @@ class PlanBook:
         self.line_class = Growing(np.int8)
         self.marker = Growing(np.int8)
         self.stage_action = Growing(np.int8)
+        self.trail = Growing(np.int8)
         self.formats: list[tuple[str, ...]] = []
         self.sites: list[str] = []
         self.shapes: list[bytes] = []
@@ -73,6 +75,7 @@ class PlanBook:
         self.line_class.append(info.line_class)
         self.marker.append(info.parse.marker)
         self.stage_action.append(self._action(shape, info))
+        self.trail.append(trail_of(info.shape, info.parse.formats))
         return plan
 
     def _action(self, shape: int, info: PlanInfo) -> int:
