@@ -188,7 +188,7 @@ class Job:
     def _judge(self, reader: Reader, end: int) -> bool:
         """Find the source's dialect; say whether what was read before was read in another."""
         reader.judged = end
-        dialect = detect(sample(reader.source, end), reader.source.name)
+        dialect = detect(sample(reader.source, end), reader.source.name, self.options.formats)
         changed = dialect != reader.dialect
         reader.dialect = dialect
         return changed and reader.at > 0

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from l4tui.config import Config
 from l4tui.engine.descriptors import SourceError
 from l4tui.engine.discovery import Found, discover
-from l4tui.engine.formats import FormatError, check
-from l4tui.engine.formats.registry import build
 from l4tui.engine.job import Job, Options
 from l4tui.engine.model import NO_TIME
 from l4tui.engine.moments import parse_moment, utc_offset
@@ -68,19 +66,15 @@ def engine_options(config: Config, newest: int) -> Options:
 
 
 def own_formats(config: Config) -> tuple[Format, ...]:
-    """Build the formats of the config file; one that is broken is named on stderr and left out."""
-    built = []
-    for table in config.formats:
-        try:
-            entry = build(table)
-            problems = check(entry)
-        except FormatError as error:
-            problems = [str(error)]
-        if problems:
-            say(f"{config.file}: format left out: {problems[0]}")
-        else:
-            built.append(entry)
-    return tuple(built)
+    """Return the formats of the config file and of plug-ins; one that is broken is named on stderr and left out."""
+    from l4tui.engine.formats import formats_from_config, formats_from_plugins
+
+    listed, plugged = formats_from_config(config.formats), formats_from_plugins()
+    for warning in listed.warnings:
+        say(f"{config.file}: {warning}")
+    for warning in plugged.warnings:
+        say(warning)
+    return (*listed.formats, *plugged.formats)
 
 
 def read(job: Job) -> Snapshot:

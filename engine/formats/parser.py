@@ -109,7 +109,7 @@ class Parser:
             for fmt in self._prefixes[head[pos]]:
                 if fmt.name in names:
                     continue
-                match = fmt.regex.match(head, pos)
+                match = fmt.regex.match(head, pos, pos + fmt.reach)
                 if match is not None and match.end() > pos:
                     break
             else:
@@ -175,7 +175,7 @@ def _dispatch(formats: Iterable[Format]) -> Rules:
 
 def _match(rules: Rules, head: bytes, pos: int) -> tuple[Format | None, re.Match[bytes] | None]:
     for fmt in rules[head[pos]]:
-        match = fmt.regex.match(head, pos)
+        match = fmt.regex.match(head, pos, pos + fmt.reach)
         if match is not None:
             return fmt, match
     return None, None
@@ -198,7 +198,7 @@ class _Searched:
         for fmt, literals in self._rows[message[0]]:
             for literal in literals:  # most formats fail here, at 40 ns
                 if literal in lowered:
-                    match = fmt.regex.search(message)
+                    match = fmt.regex.search(message, 0, fmt.reach)
                     if match is not None:
                         return fmt, match
                     break

@@ -64,6 +64,7 @@ class Format:
     first: frozenset[int] | None = None  # bytes a match can begin with; None: any
     literals: tuple[bytes, ...] = ()  # lower case; every match holds one of them in some case; (): anything
     anchored: bool = False  # a match begins at the start of the text
+    reach: int = 4096  # bytes from where it is tried that it may see; own formats see less
 
     def narrowed(self, pattern: str) -> Format:
         """Return the same format with the regex a dialect has learnt (latin-1 text)."""

@@ -27,6 +27,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("report", "who is to blame, since when and why: text, JSON, Markdown or HTML"),
     Command("index", "read everything; print what is in it and what that cost"),
     Command("slurm", "open the logs of a Slurm job"),
+    Command("formats", "the formats l4tui reads; --explain FILE: which one took which part of a line"),
     Command("keys", "every action with its keys"),
     Command("doctor", "what of this terminal and machine matters to l4tui"),
     Command("config", "print the default config file, or what is in force"),
