@@ -43,7 +43,7 @@ FAMILIES = {  # {field} or {field=pool}; what stands in braces must come back as
     "horovod": "[{Y}-{m}-{d} {H}:{M}:{S}.{f=6}: {level=LETTER} {file=cpp}:{line}] ",
     "ray-core": "[{Y}-{m}-{d} {H}:{M}:{S},{f=3} {level=LETTER} {pid} {tid=7}] (raylet) {file=cpp}:{line}: ",
     "nccl-info": "{node}:{pid}:{tid=7} [3] NCCL {level=LEVELINFO} ",
-    "nccl-warn": "[{Y}-{m}-{d} {H}:{M}:{S}] {node}:{pid}:{tid=7} [0] {file=cpp}:{line} ({func}) NCCL {level=LEVELWARN} ",
+    "nccl-warn": "[{Y}-{m}-{d} {H}:{M}:{S}] {node}:{pid}:{tid=7} [0] {file=cpp}:{line} ({func}) NCCL {level=WARN} ",
     "nemo": "[NeMo {level=LETTER4} {Y}-{m}-{d} {H}:{M}:{S} {file=plain}:{line} rank:{self_rank}] ",
     "transformers": "[{level}|{file}:{line}] {Y}-{m}-{d} {H}:{M}:{S},{f=3} >> ",
     "composer": "{Y}-{m}-{d} {H}:{M}:{S},{f=3}: rank{self_rank}[{pid}][MainThread]: {level}: {logger}: ",
@@ -72,7 +72,7 @@ FAMILIES = {  # {field} or {field=pool}; what stands in braces must come back as
     "syslog": "{mon} {d} {H}:{M}:{S} {node} {logger=one}[{pid}]: ",
     "journal": "{Y}-{m}-{d}T{H}:{M}:{S}.{f=6}{zone} {node} {logger=one}: ",
     "dmesg-T": "[Sun {mon} {d} {H}:{M}:{S} {Y}] ",
-    "cann": "[{level=LEVELCANN}] {logger=HCCL}({pid},python3):{Y}-{m}-{d}-{H}:{M}:{S}.{f=3}.217 [{file=cpp}:{line}] [{tid=7}]",
+    "cann": "[{level=CANN}] {logger=HCCL}({pid},py):{Y}-{m}-{d}-{H}:{M}:{S}.{f=3}.217 [{file=cpp}:{line}] [{tid=7}]",
     "torch-npu": "[{level}] {Y}-{m}-{d}-{H}:{M}:{S} (PID:{pid}, Device:3, RankID:{self_rank}) ",
     "stamp": "{Y}-{m}-{d} {H}:{M}:{S} ",
     "stamp-zone": "[{Y}-{m}-{d}T{H}:{M}:{S}.{f=3}{zone}] ",
@@ -95,9 +95,10 @@ def value(field: str, pool: str, rng: random.Random) -> str:
     if field in ranges:
         return f"{rng.randint(*ranges[field]):02d}"
     special = {
-        "LETTERIWEF": "IWEF", "LETTER4": "DIWE", "LEVELINFO": ("INFO",), "LEVELWARN": ("WARN",), "plain": ("train", "model"),
-        "dotted": ("d2.engine", "fvcore.common"), "one": ("kernel.py", "worker.py"), "Z": ("Z",), "c": ("ib_md.c", "ucp.c"),
-        "HCCL": ("HCCL", "RUNTIME", "GE"), "LEVELCANN": ("ERROR", "WARNING", "INFO"), "LEVELUCX": ("ERROR", "WARN", "DIAG"),
+        "LETTERIWEF": "IWEF", "LETTER4": "DIWE", "LEVELINFO": ("INFO",), "WARN": ("WARN",),
+        "plain": ("train", "model"), "dotted": ("d2.engine", "fvcore.common"), "one": ("kernel.py", "worker.py"),
+        "Z": ("Z",), "c": ("ib_md.c", "ucp.c"), "HCCL": ("HCCL", "RUNTIME", "GE"),
+        "CANN": ("ERROR", "WARNING", "INFO"), "LEVELUCX": ("ERROR", "WARN", "DIAG"),
     }  # fmt: skip
     if pool in special or pool in POOLS:
         return rng.choice(special.get(pool) or POOLS[pool])
