@@ -138,7 +138,7 @@ class Merger:
     def _follow_trails(self, carry: SourceCarry, trail: np.ndarray, speaker: np.ndarray) -> None:
         """Give the untagged rest of torch's messages to the writer of their first lines."""
         if carry.trail.kind == Trail.NONE and not trail.any():
-            return
+            return  # the common case
         for entry, heir in carry.trail.follow(trail, speaker, self._lane.view()[speaker], self.speakers):
             speaker[entry] = self._speaker_id(heir)
 

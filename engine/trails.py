@@ -29,12 +29,14 @@ class Trail(IntEnum):
     ADVICE = 2
     RAISED = 3  # "Exception raised from …": frames follow
     FRAME = 4
+    BLANK = 5  # between advice and "Exception raised", and behind the last frame
 
 
 _AFTER = {
     Trail.ADVICE: (Trail.HEAD, Trail.ADVICE),
-    Trail.RAISED: (Trail.HEAD, Trail.ADVICE),
+    Trail.RAISED: (Trail.HEAD, Trail.ADVICE, Trail.BLANK),
     Trail.FRAME: (Trail.RAISED, Trail.FRAME),
+    Trail.BLANK: (Trail.ADVICE, Trail.FRAME),
 }
 
 
@@ -46,6 +48,8 @@ def trail_of(text: bytes, formats: Sequence[str]) -> Trail:
         return Trail.RAISED
     if text.startswith(_ADVICE):
         return Trail.ADVICE
+    if not text.strip():
+        return Trail.BLANK
     return Trail.HEAD if not _HEADS.isdisjoint(formats) or text.lstrip().startswith(b"what():") else Trail.NONE
 
 
@@ -66,7 +70,8 @@ class Open:
         """
         found: dict[int, Speaker] = {}
         before: np.ndarray | None = None
-        for i in np.flatnonzero(trail > Trail.HEAD).tolist():
+        least = Trail.HEAD if ((trail > Trail.HEAD) & (trail < Trail.BLANK)).any() or self.heir else Trail.BLANK
+        for i in np.flatnonzero(trail > least).tolist():
             who = speakers[int(speaker[i])]
             if not _is_bare(who):
                 continue

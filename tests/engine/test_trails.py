@@ -8,7 +8,7 @@ import pytest
 from l4tui.engine.model import Speaker
 from l4tui.engine.trails import Open, Trail, trail_of
 
-H, A, R, F, N = Trail.HEAD, Trail.ADVICE, Trail.RAISED, Trail.FRAME, Trail.NONE
+H, A, R, F, B, N = Trail.HEAD, Trail.ADVICE, Trail.RAISED, Trail.FRAME, Trail.BLANK, Trail.NONE
 BARE = Speaker(0)
 
 
@@ -29,12 +29,17 @@ def test_kinds() -> None:
     assert trail_of(b"Exception raised from f at x.cpp:0 (most recent call first):", ()) is R
     assert trail_of(b"Compile with `TORCH_USE_CUDA_DSA` to enable", ()) is A
     assert trail_of(b"[Rank 0] text", ("torch-rank", "c10")) is H
+    assert trail_of(b"", ()) is B
     assert trail_of(b"step 0", ()) is N
 
 
-@pytest.mark.parametrize("cut", range(5))
+@pytest.mark.parametrize("cut", range(8))
 def test_a_message_in_one_or_two_blocks(cut: int) -> None:
-    assert ranks([H, A, R, F, F], [Speaker(0, rank=6), *[BARE] * 4], cut) == [6] * 5
+    assert ranks([H, A, B, R, F, F, B, B], [Speaker(0, rank=6), *[BARE] * 7], cut) == [6] * 7 + [-1]
+
+
+def test_blank_lines_alone_are_of_nobody() -> None:
+    assert ranks([H, B, B, N], [Speaker(0, rank=6), BARE, BARE, BARE]) == [6, -1, -1, -1]
 
 
 def test_what_another_writer_tore_stays_unknown() -> None:
