@@ -19,7 +19,7 @@ _OPENS = re.compile(
     rb"[ ]*(?:\+ Exception Group )?Traceback \(most recent call last\)"
     rb"|Exception in thread |Exception ignored in|Error in (?:atexit|sys\.)|--- Logging error ---"
     rb"|terminate called |Fatal Python error: |\*\*\* (?:Aborted at|SIG[A-Z]+ |Process received signal)"
-    rb"|Error executing job with overrides|[=]{4,} ?backtrace|(?:\xe2\x95\xad|\xe2\x94\x8c).{0,400}Traceback|C\+\+ (?:Traceback|stack)|Stack trace:"
+    rb"|Error executing job with overrides|[\w.]*RemoteTraceback:|[=]{4,} ?backtrace|(?:\xe2\x95\xad|\xe2\x94\x8c).{0,400}Traceback|C\+\+ (?:Traceback|stack)|Stack trace:"
 )
 _CHAINS = re.compile(
     rb"During handling of the above exception|The above exception was the (?:direct )?cause|Original Traceback "
