@@ -73,8 +73,11 @@ class OpenFile:
 
     def size(self) -> int:
         """Return the bytes in the file now."""
-        with self.descriptor() as fd:
+        fd = POOL.acquire(self)
+        try:
             return os.lseek(fd, 0, os.SEEK_END)  # a tenth of fstat's cost; pread never uses the position
+        finally:
+            POOL.release(self)
 
     def pread(self, offset: int, length: int) -> bytes:
         """Return up to `length` bytes at `offset`; shorter at the end of the file only."""

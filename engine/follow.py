@@ -24,7 +24,7 @@ from l4tui.engine.watched import HOT_EVERY, Change, ChangeKind, Watched
 COLD_WITHIN = 5.0  # seconds
 TICK = 0.5  # seconds between two shares of the others
 SEARCH_EVERY = 5.0  # for new files; a search may take SEARCH_SHARE of the time
-SEARCH_SHARE = 0.002
+SEARCH_SHARE = 0.001
 MOST_STRANGERS = 10_000
 
 __all__ = ["Change", "ChangeKind", "Follower", "belongs_to"]

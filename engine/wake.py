@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-MOST = 512  # folders watched; the rest is polled, as everything is on network file systems
-STEP_MS = 50  # how often the watcher looks at its queue
-GATHER_MS = 100  # events that come together are told together
+MOST = 8192  # folders watched; the rest is polled, as everything is on network file systems
+STEP_MS = 40  # how often the watcher looks at its queue
+GATHER_MS = 80  # events that come together are told together
 
 
 class Waker:

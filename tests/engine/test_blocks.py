@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 
@@ -52,7 +53,7 @@ def test_ranges_together_are_the_whole(lines, parts, size):
         path.write_bytes(content)
         source = open_path(str(path))
         edges = cuts(source, 0, len(content), parts)
-        got = [block.data for a, b in zip(edges, edges[1:], strict=False) for block in blocks(source, a, b, size=size)]
+        got = [block.data for a, b in pairwise(edges) for block in blocks(source, a, b, size=size)]
         assert b"".join(got) == content
         assert all(content[edge - 1 : edge] in (b"", b"\n") for edge in edges)
         source.close()
