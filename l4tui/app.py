@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.text import Text
 from textual.app import App
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.filter import Monochrome, NoColor
 
 from l4tui.actions import ACTIONS, KeyClash, keymap, shown_key
 from l4tui.config import Config
@@ -18,7 +19,6 @@ from l4tui.engine.discovery import Found
 from l4tui.engine.job import Job
 from l4tui.engine.search import search
 from l4tui.exits import Exit, UsageError
-from l4tui.livejob import LiveJob
 from l4tui.opening import engine_options
 from l4tui.screens.job import JobScreen
 from l4tui.theme import DEFAULTS, THEMES, choose
@@ -75,6 +75,8 @@ class L4App(App[int]):
             self.register_theme(theme)
         wanted = choose(config.theme, os.environ)
         self.theme = wanted if wanted in self.available_themes else "l4tui"
+        if self.no_color:  # chosen by Textual before it knew that our themes draw on the terminal's own colours
+            self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give themes that are not ours the names our styles use."""
@@ -109,9 +111,14 @@ class L4App(App[int]):
         """Open one of the jobs."""
         folder = self._found.choose(number) if len(self._found.jobs) > 1 else self._found.jobs[0]
         newest = max((source.mtime for source in folder.sources), default=0)
-        job = Job(folder.sources, engine_options(self._config, newest))
-        live = LiveJob(job, self._found if len(self._found.jobs) == 1 else None, follow=self._config.follow)
-        screen = JobScreen(live, folder.name, self._config, self._keys, search, _notice(self._found, number))
+        several = len(self._found.jobs) > 1
+        job = Job(
+            folder.sources,
+            engine_options(self._config, newest),
+            found=None if several else self._found,  # a new file may be of any of several jobs
+            follow=self._config.follow,
+        )
+        screen = JobScreen(job, folder.name, self._config, self._keys, search, _notice(self._found, number))
         screen.left_out = tuple((item.path, item.why) for item in self._found.left_out)
         self.push_screen(screen)
 

@@ -19,23 +19,24 @@ if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
 
 FRAME_S = 1 / 15  # updates come no faster
+WAIT_S = 5.0  # longest sleep between two looks for growth; the job wakes earlier when there is something
 FOLLOW_S = 0.25  # and while following no faster than this, which bounds the traffic to the terminal
 
 
 class Live(Protocol):
     """What the feed needs of a job."""
 
-    def read_all(self, stop: threading.Event, progress: Callable[[int, int], None]) -> None:
-        """Read all there is."""
+    def read_all(self, stop: threading.Event, progress: Callable[[int, int], None], final: bool) -> None:
+        """Read all there is; `final`: a last line without its end is a line."""
 
-    def wait(self) -> None:
+    def wait(self, timeout: float) -> bool:
         """Sleep until there may be something new, or until woken."""
 
     def wake(self) -> None:
         """End a `wait` from another thread."""
 
-    def poll(self) -> bool:
-        """Read what has grown; True when something changed."""
+    def poll(self, stop: threading.Event) -> bool:
+        """Read what has been written since; True when something changed."""
 
     def snapshot(self) -> Snapshot:
         """Give a frozen view."""
@@ -134,13 +135,13 @@ class Feed:
 
     def _read(self) -> None:
         try:
-            self._job.read_all(self._stop, self._on_progress)
+            self._job.read_all(self._stop, self._on_progress, not self._follow)
             self.progress = 1.0
             self._changed()
             while self._follow and not self._stop.is_set():
-                self._job.wait()
+                self._job.wait(WAIT_S)
                 self._reading.wait()
-                if not self._stop.is_set() and self._job.poll():
+                if not self._stop.is_set() and self._job.poll(self._stop):
                     self.grown_at = time.monotonic()
                     self._changed()
         except Exception as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from l4tui.engine.model import NO_TIME, Flag, Kind
+from l4tui.engine.model import NO_TIME, Flag, Kind, LineClass
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
 from l4tui.widgets.cells import clean
 from l4tui.widgets.line import Facts, Line
@@ -63,13 +63,14 @@ class EntryLens:
             table.local_rank[speakers].tolist(),
             table.node[speakers].tolist(),
             snapshot.plans.level[plans].tolist(),
+            (snapshot.plans.line_class[plans] == LineClass.RAISED).tolist(),
             snapshot.plans.site[plans].tolist(),
             snapshot.record[keys].tolist(),
             times,
             strict=True,
         )
         lines = []
-        for key, text, flag, kind, rank, local, node, level, site, record, time in columns:
+        for key, text, flag, kind, rank, local, node, level, raised, site, record, time in columns:
             sort = SORTS[Kind(kind)]
             if flag & Flag.NOTE:
                 sort = "note"
@@ -86,6 +87,7 @@ class EntryLens:
                     time=time,
                     site=clean(short_site(snapshot.sites[site]), self._ascii) if site >= 0 else "",
                     head=record == key,
+                    mark="!" if raised else "",
                 )
             )
         return lines
@@ -114,6 +116,7 @@ def facts_of(snapshot: Snapshot) -> Facts:
     plans = np.unique(snapshot.plan[tail])
     sites = np.unique(snapshot.plans.site[plans])
     names = [short_site(snapshot.sites[i]) for i in sites[sites >= 0].tolist()]
+    classes = snapshot.plans.line_class[plans]
     counts = snapshot.counts()
     top = max(counts.per_rank, default=0)
     who = len(str(top)) if counts.per_rank else 1
@@ -123,7 +126,7 @@ def facts_of(snapshot: Snapshot) -> Facts:
         node_width=max((len(node) for node in snapshot.nodes), default=0) if len(snapshot.nodes) > 1 else 0,
         site_width=max((len(name) for name in names), default=0),
         has_time=bool((snapshot.flags[tail] & Flag.TIMED).any()),
-        has_level=bool((snapshot.plans.level[plans] > 0).any()),
+        has_level=bool((snapshot.plans.level[plans] > 0).any() or (classes == LineClass.RAISED).any()),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from l4tui.engine.model import NO_TIME
+from l4tui.engine.model import NO_TIME, Level
 from l4tui.widgets.cells import fit, width_of
 from l4tui.widgets.glyphs import LEVELS, Glyphs
 from l4tui.widgets.line import Facts, Line
@@ -67,12 +67,14 @@ def cells(line: Line, columns: Columns, signs: Glyphs, since: int | None) -> lis
     parts.append((line.sort, who.rjust(columns.who) + " "))
     if columns.level:
         level = line.level if line.head else 0
-        parts.append((level_style(level), (line.mark or LEVELS.get(level, " ")) + " "))
+        parts.append((text_style(line), (line.mark or LEVELS.get(level, " ")) + " "))
     if columns.site:
         parts.append(("site", fit(line.site, columns.site, signs.ellipsis) + " "))
     return parts
 
 
-def level_style(level: int) -> str:
-    """Name the style of a level."""
-    return "error" if level >= 5 else "warning" if level == 4 else "dim" if 0 < level < 3 else "plain"
+def text_style(line: Line) -> str:
+    """Name the style of a line's text: by its level, or an exception's."""
+    if line.mark == "!" or line.level >= Level.ERROR:
+        return "error"
+    return "warning" if line.level == Level.WARNING else "dim" if 0 < line.level < Level.INFO else "plain"

@@ -19,7 +19,7 @@ class Line(NamedTuple):
     time: int = NO_TIME  # ns UTC
     site: str = ""
     head: bool = True  # False: continues the record above
-    mark: str = ""  # a glyph of a lens's own, such as a divergence
+    mark: str = ""  # in the level's place: "!" an exception, or a glyph of a lens's own, such as a divergence
 
 
 class Facts(NamedTuple):

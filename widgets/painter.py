@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from l4tui.widgets.cells import fold, width_of, window
 from l4tui.widgets.glyphs import Glyphs
-from l4tui.widgets.gutter import Columns, cells, level_style
+from l4tui.widgets.gutter import Columns, cells, text_style
 from l4tui.widgets.line import Line
 
 CACHED = 4_000  # strips kept: some 60 screens
@@ -104,7 +104,7 @@ class Painter:
         for name, text in cells(line, look.columns, self.signs, look.since):
             gutter.append(Segment(text, self._over(base, name)))
         room = max(look.width - look.columns.width, 1)
-        style = self._over(base, level_style(line.level))
+        style = self._over(base, text_style(line))
         marks = self._marks(line.text)
         if not look.wrap:
             start, stop, lead = window(line.text, look.left, room)

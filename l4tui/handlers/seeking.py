@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from l4tui.engine.model import Level
+from l4tui.engine.model import Level, LineClass
 from l4tui.engine.view import Bits, Ids, validate
 from l4tui.handlers import answers, handles, typing
 from l4tui.places import Place, read_place
@@ -67,14 +67,18 @@ def _by_level(screen: JobScreen, _: str) -> None:
     error = screen.acting.endswith("error")
     snapshot = screen.snapshot
     lens = screen.lens
-    table = snapshot.plans.level
-    wanted = table >= Level.ERROR if error else table == Level.WARNING
+    levels = snapshot.plans.level
+    wanted = levels >= Level.ERROR if error else levels == Level.WARNING
+    raised = snapshot.plans.line_class == LineClass.RAISED
     word = "error" if error else "warning"
 
     def test(keys: Ids) -> Bits:
         entries = lens.entries(snapshot, keys)
-        heads = snapshot.record[entries] == entries  # a record of many lines is one stop
-        return np.asarray(wanted[snapshot.plan[entries]] & heads)
+        heads = snapshot.record[entries]
+        said = wanted[snapshot.plan[entries]] & (heads == entries)  # a record of many lines is one stop
+        if error:  # an exception that nothing logged
+            said |= raised[snapshot.plan[entries]] & ~wanted[snapshot.plan[heads]]
+        return np.asarray(said)
 
     screen.jump(test, step, f"no {'further' if step > 0 else 'earlier'} {word}")
 

@@ -134,7 +134,6 @@ class FakeJob:
         self._state = FakeSnapshot(length, odd=self.odd)
         self._news = Event()
         self._grown = False
-        self.polled = 0
 
     def grow(self, lines: int) -> None:
         old = self._state
@@ -145,18 +144,18 @@ class FakeJob:
     def snapshot(self) -> FakeSnapshot:
         return self._state
 
-    def read_all(self, stop: Event, progress: Callable[[int, int], None]) -> None:
+    def read_all(self, stop: Event, progress: Callable[[int, int], None], final: bool) -> None:
         progress(1, 1)
 
-    def wait(self) -> None:
-        self._news.wait(5)
+    def wait(self, timeout: float) -> bool:
+        told = self._news.wait(timeout)
         self._news.clear()
+        return told
 
     def wake(self) -> None:
         self._news.set()
 
-    def poll(self) -> bool:
-        self.polled += 1
+    def poll(self, stop: Event) -> bool:
         grown, self._grown = self._grown, False
         return grown
 

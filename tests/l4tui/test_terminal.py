@@ -1,0 +1,122 @@
+"""The installed command in a real terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.l4tui.tty import Terminal
+
+LINE = "[default{r}]:2026-01-31 12:03:{s:02},{n:03} - trainer - INFO - step {n} loss 2.31\n"
+
+
+def lines(start: int, count: int) -> str:
+    return "".join(LINE.format(r=n % 4, s=n // 60 % 60, n=n % 1000) for n in range(start, start + count))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "job.log"
+    path.write_text(lines(0, 200))
+    return path
+
+
+@pytest.fixture
+def opened(log: Path) -> Iterator[Terminal]:
+    terminal = Terminal([str(log), "--no-cache"])
+    terminal.wait_for(lambda text: "= 200 lines" in text and "step 199" in text)
+    yield terminal
+    terminal.close()
+
+
+def test_a_growing_file_is_followed_and_left_clean(opened: Terminal, log: Path) -> None:
+    with log.open("a") as stream:
+        stream.write(lines(200, 1))
+        stream.flush()
+        took = opened.wait_for(lambda text: "step 200" in text)
+        assert took < 1.0  # the goal is 250 ms; machines that run tests are busy
+    opened.send("q")
+    opened.wait_for(lambda text: "q again" in text)
+    opened.send("q")
+    assert opened.end() == 0
+    assert opened.modes_left_on() == []
+
+
+def test_nothing_is_sent_while_nothing_changes(opened: Terminal) -> None:
+    opened.read(2.5)  # queries of the terminal, the first judgement of silence
+    assert opened.read(2.5) == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_signals_leave_the_terminal_clean(opened: Terminal, number: int, code: int) -> None:
+    opened.kill(number)
+    assert opened.end() == code
+    assert opened.modes_left_on() == []
+
+
+def test_ctrl_c_ends_with_130(opened: Terminal) -> None:
+    opened.send("\x03")
+    assert opened.end() == 130
+    assert opened.modes_left_on() == []
+
+
+def test_the_terminal_vanishing_ends_the_program(opened: Terminal) -> None:
+    os.close(opened.fd)
+    opened.fd = os.open(os.devnull, os.O_RDONLY)
+    for _ in range(100):
+        pid, status = os.waitpid(opened.pid, os.WNOHANG)
+        if pid:
+            opened.code = os.waitstatus_to_exitcode(status)
+            break
+        signal.sigtimedwait([], 0.05)
+    assert opened.code is not None
+
+
+def test_a_piped_log_takes_keys() -> None:
+    reading, writing = os.pipe()
+    terminal = Terminal(["-"], stdin=reading)
+    os.close(reading)
+    try:
+        os.write(writing, lines(0, 50).encode())
+        terminal.wait_for(lambda text: "= 50 lines" in text and "step 49" in text)
+        terminal.send("g")
+        terminal.wait_for(lambda text: "step 0 loss" in text)
+        os.write(writing, lines(50, 10).encode())
+        terminal.wait_for(lambda text: "= 60 lines" in text)
+        os.close(writing)
+        terminal.send("qq")
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+
+
+def test_the_first_page_stands_before_the_app_does(log: Path) -> None:
+    terminal = Terminal([str(log), "--no-cache"])
+    try:
+        terminal.wait_for(lambda text: "step 199" in text)
+        assert b"\x1b[?1049h" not in terminal.received
+    finally:
+        terminal.close()
+
+
+def test_sixteen_colours_and_ascii_draw_nothing_else(log: Path) -> None:
+    terminal = Terminal([str(log), "--ascii"], TERM="xterm", COLORTERM="")
+    try:
+        terminal.wait_for(lambda text: "= 200 lines" in text)
+        assert terminal.text.isascii()
+        assert b"38;2;" not in terminal.received and b"38;5;" not in terminal.received
+    finally:
+        terminal.close()
+
+
+def test_no_color_draws_no_colour(log: Path) -> None:
+    terminal = Terminal([str(log)], NO_COLOR="1")
+    try:
+        terminal.wait_for(lambda text: "= 200 lines" in text)
+        assert b"38;2;" not in terminal.received and b"48;2;" not in terminal.received
+    finally:
+        terminal.close()
