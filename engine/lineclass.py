@@ -16,10 +16,11 @@ _BAR = re.compile(
     rb"|\d{1,3}% Completed \||^[ ]*\d{1,3}%[ ]*$|^[ \t]*\[[#.=>-]{4,}\][ \t]*$"
 )
 _OPENS = re.compile(
-    rb"[ ]*(?:\+ Exception Group )?Traceback \(most recent call last\)"
+    rb"(?:[ ]?|[ ]*\+ Exception Group )Traceback \(most recent call last\)"
     rb"|Exception in thread |Exception ignored in|Error in (?:atexit|sys\.)|--- Logging error ---"
     rb"|terminate called |Fatal Python error: |\*\*\* (?:Aborted at|SIG[A-Z]+ |Process received signal)"
-    rb"|Error executing job with overrides|[\w.]*RemoteTraceback:|[=]{4,} ?backtrace|(?:\xe2\x95\xad|\xe2\x94\x8c).{0,400}Traceback|C\+\+ (?:Traceback|stack)|Stack trace:"
+    rb"|Error executing job with overrides|[\w.]*RemoteTraceback:|[=]{4,} ?backtrace"
+    rb"|(?:\xe2\x95\xad|\xe2\x94\x8c).{0,400}Traceback|C\+\+ (?:Traceback|stack)|Stack trace:"
 )
 _CHAINS = re.compile(
     rb"During handling of the above exception|The above exception was the (?:direct )?cause|Original Traceback "
