@@ -26,10 +26,12 @@ CHUNK = 1 << 20
 class Inflater(Protocol):
     """What bz2, lzma and zstd of the standard library share; gzip is brought into this form below."""
 
-    eof: bool
-    needs_input: bool
-    unused_data: bytes
-
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
@@ -61,17 +63,20 @@ def kind_of(head: bytes) -> str:
 def inflate(file: IO[bytes], kind: str) -> Iterator[bytes]:
     """Yield the text in pieces of at most CHUNK bytes; raises SourceError for missing or broken input."""
     try:
-        if kind == "zst":
-            yield from _inflate_zstd(file)
-        else:
-            kinds: dict[str, type] = {"gz": _Gzip, "xz": lzma.LZMADecompressor, "bz2": bz2.BZ2Decompressor}
-            yield from _inflate_members(file, kinds[kind])
-    except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+        kinds: dict[str, Callable[[], Inflater]] = {
+            "gz": _Gzip,
+            "xz": lzma.LZMADecompressor,
+            "bz2": bz2.BZ2Decompressor,
+        }
+        yield from _inflate_members(file, kinds[kind] if kind in kinds else _zstd())
+    except SourceError:
+        raise
+    except Exception as error:  # each library has its own class for broken data
         raise SourceError(f"{kind} data are broken: {error}") from error
 
 
-def _inflate_members(file: IO[bytes], new: type) -> Iterator[bytes]:
-    inflater: Inflater = new()
+def _inflate_members(file: IO[bytes], new: Callable[[], Inflater]) -> Iterator[bytes]:
+    inflater = new()
     data = file.read(CHUNK)
     begun = False
     while data or not inflater.needs_input:
@@ -89,24 +94,50 @@ def _inflate_members(file: IO[bytes], new: type) -> Iterator[bytes]:
         raise SourceError("compressed data end early")
 
 
-def _inflate_zstd(file: IO[bytes]) -> Iterator[bytes]:
+class _Zstandard:
+    """The package zstandard in the form of the standard library's decompressors."""
+
+    SLICE = 2048  # input bytes at a time: the package bounds no output, and four bytes may stand for 128 kB
+
+    def __init__(self) -> None:
+        try:
+            module = importlib.import_module("zstandard")
+        except ImportError:
+            raise SourceError("reading .zst needs the package zstandard: pip install 'l4tui[zstd]'") from None
+        self._inner = module.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        self._data = b""
+        self._at = 0
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        return self._at >= len(self._data)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._inner.unused_data) + self._data[self._at :]
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if data:
+            self._data, self._at = self._data[self._at :] + data, 0
+        pieces, size = [], 0
+        while size < max_length and not self.needs_input and not self.eof:
+            piece = self._data[self._at : self._at + self.SLICE]
+            self._at += len(piece)
+            pieces.append(self._inner.decompress(piece))
+            size += len(pieces[-1])
+        return b"".join(pieces)
+
+
+def _zstd() -> Callable[[], Inflater]:
     try:  # Python 3.14
-        module = importlib.import_module("compression.zstd")
+        found: Callable[[], Inflater] = importlib.import_module("compression.zstd").ZstdDecompressor
     except ImportError:
-        pass
-    else:
-        yield from _inflate_members(file, module.ZstdDecompressor)
-        return
-    try:
-        module = importlib.import_module("zstandard")
-    except ImportError:
-        raise SourceError("reading .zst needs the package zstandard: pip install 'l4tui[zstd]'") from None
-    try:
-        with module.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader:
-            while text := reader.read(CHUNK):
-                yield text
-    except module.ZstdError as error:
-        raise SourceError(f"zst data are broken: {error}") from error
+        return _Zstandard
+    return found
 
 
 class Inflation:

@@ -72,6 +72,23 @@ def test_missing_zstandard_is_said(tmp_path):
     assert "zstandard" in source.problem
 
 
+def test_zstd(tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    pack = zstandard.ZstdCompressor().compress
+    path = tmp_path / "job.log.zst"
+    path.write_bytes(pack(TEXT[:100]) + pack(TEXT[100:]))
+    source = open_path(str(path))
+    assert read(source) == TEXT
+    assert source.problem == ""
+    path.write_bytes(pack(TEXT)[:-500])
+    source = open_path(str(path))
+    assert TEXT.startswith(read(source))
+    assert "end early" in source.problem
+    path.write_bytes(pack(bytes(300 << 20)))
+    inflating = blocks(open_path(str(path)), size=1 << 20)
+    next(inflating)  # a bomb is inflated as far as it is read
+
+
 def test_pipe_is_read_to_its_end():
     out, into = os.pipe()
     source = open_pipe(out)
