@@ -105,8 +105,9 @@ class Evidence:
         self.comms: dict[int, dict[Member, None]] = defaultdict(dict)
         self.hosts: dict[int, set[str]] = defaultdict(set)  # per source: hosts told in it
         self.banners: dict[int, set[str]] = defaultdict(set)  # per source: hosts that the source's script names
-        self.agents: dict[tuple[int, int], set[int]] = defaultdict(set)  # (source, era) → pids of launchers
+        self.agents: dict[tuple[int, int], set[int]] = defaultdict(set)  # (source, era) → launchers' pids or threads
         self.seat_pids: dict[Seat, set[int]] = defaultdict(set)
+        self.dead: dict[int, set[int]] = defaultdict(set)  # per source: pids that the agent stopped or lost
         self.pid_locals: dict[Process, set[int]] = defaultdict(set)
         self.rank_nodes: dict[int, set[str]] = defaultdict(set)
         self.rank_locals: dict[int, set[int]] = defaultdict(set)
@@ -139,8 +140,8 @@ class Evidence:
         if who.node is not None:
             self._put(self.hosts[speaker.source], who.node)
         if speaker.launcher:
-            if speaker.pid >= 0:
-                self._put(self.agents[speaker.source, who.era], speaker.pid)
+            if max(speaker.pid, speaker.tid) >= 0:
+                self._put(self.agents[speaker.source, who.era], speaker.pid if speaker.pid >= 0 else speaker.tid)
             return
         for key in self._keys(speaker, who, who.node, who.era, who.local, ()):
             if key not in self.claims:
@@ -209,6 +210,8 @@ class Evidence:
     def _of_process(self, fact: Fact, who: Shown) -> None:
         """Take up a process told by another, under the node it names and for lines that name none."""
         source, node = fact.speaker.source, host(fact.node)
+        if fact.ends:
+            self._put(self.dead[source], fact.pid)
         era = fact.attempt if fact.attempt >= 0 else who.era
         number = who.number if who.in_label else UNKNOWN
         keys: list[Key] = []

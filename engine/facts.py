@@ -58,6 +58,7 @@ class Fact(NamedTuple):
     comm_id: str | None = None
     ranks: tuple[int, ...] = ()
     layout: tuple[tuple[str, tuple[int, ...]], ...] = ()  # node → its ranks, in the job's order
+    ends: bool = False  # the process is no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Lesson:
     grade: Grade
     needs: tuple[bytes, ...]
     regex: re.Pattern[bytes]
+    ends: bool = False
 
 
 @cache
@@ -82,6 +84,7 @@ def lessons() -> tuple[Lesson, ...]:
             Grade[row["grade"].upper()],
             tuple(need.lower().encode() for need in row["needs"]),
             re.compile(row["pattern"].encode()),
+            row.get("ends", False),
         )
         for row in table["fact"]
     )
@@ -152,10 +155,10 @@ def _fact(one: Lesson, groups: dict[str, bytes | None], speaker: Speaker) -> Fac
         numbers["world_size"] = sum(len(ranks) for _, ranks in layout)
         numbers["nodes"] = len(layout)
     ranks = expand(text.get("ranks") or text.get("tasks") or "")
-    node = text.get("node") or text.get("node2")
+    node = text.get("node", "").rstrip(".") or None
     return Fact(
-        one.about, one.grade, speaker, node=node and node.rstrip("."), comm_id=text.get("comm_id"),
-        ranks=ranks, layout=layout, **numbers,
+        one.about, one.grade, speaker, node=node, comm_id=text.get("comm_id"),
+        ranks=ranks, layout=layout, ends=one.ends, **numbers,
     )  # fmt: skip
 
 

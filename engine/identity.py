@@ -110,7 +110,7 @@ class Identity:
         world = layout.world if layout.world > 0 else (most if most > 1 else UNKNOWN)
         return Ranks(
             rank, columns[1], node, columns[3], columns[4], columns[5].astype(np.uint8), columns[6], nodes,
-            tuple(table.streams), world, {name: sorted(ranks) for name, ranks in on.items() if ranks},
+            tuple(table.streams), world, {name: sorted(on[name]) for name in sorted(on, key=_natural)},
             layout.contradictions,
         )  # fmt: skip
 
@@ -167,9 +167,10 @@ class Identity:
         return rank if rank >= 0 else self._of_itself(speaker, who, layout)
 
     def _of_itself(self, speaker: Speaker, who: Shown, layout: Layout) -> int:
-        """Return the rank that the program says it is, unless another says so too."""
-        lies = (who.era, speaker.self_rank) in layout.lies or 0 < layout.world <= speaker.self_rank
-        return UNKNOWN if lies or speaker.self_rank > LARGEST else speaker.self_rank
+        """Return the rank that the program says it is, unless another says so too or all say the same."""
+        most = layout.world - 1 if layout.world > 0 else LARGEST
+        lies = not layout.vouched or (who.era, speaker.self_rank) in layout.lies
+        return UNKNOWN if lies or speaker.self_rank > most else speaker.self_rank
 
     def _tells_apart(self, speaker: Speaker, who: Shown, agent: Agent) -> bool:
         """Say whether the self-reports under one local rank are several: then nodes mix there, and they part them."""

@@ -58,6 +58,7 @@ class Layout:
     bases: Mapping[Agent, int]  # rank of local rank 0
     comm: Mapping[Key, int]
     lies: frozenset[tuple[int, int]]  # (era, self rank) that several claim
+    vouched: bool  # self-reports part the writers: where all say 0, it is as well a default that nobody set
     only_node: str | None
     contradictions: tuple[Contradiction, ...]
 
@@ -97,12 +98,14 @@ class _Decision:
         self.contradictions: list[Contradiction] = []
         self.seats = {key: ranks for key, ranks in evidence.claims.items() if isinstance(key, Seat)}
         self.numbers = {key: ranks for key, ranks in evidence.claims.items() if isinstance(key, Number)}
-        self.world = told.world_size or max(evidence.worlds, default=0)
+        launched = max(_only(evidence.nodes_told), 0) * max(_only(evidence.per_node), 0)
+        self.world = told.world_size or max(evidence.worlds, default=launched)
 
     def layout(self) -> Layout:
         """Run the steps in order."""
         self.places = nodes_of_sources(self.evidence)
-        self.lies = frozenset(key for key, origins in self.evidence.origins.items() if _several(origins))
+        origins = self.evidence.origins
+        self.lies = frozenset(key for key, who in origins.items() if _several(who))
         for era, rank in sorted(self.lies):
             self.contradictions.append(Contradiction(rank, f"several writers say they are rank {rank} (attempt {era})"))
         self.comm = self._communicators()
@@ -113,7 +116,7 @@ class _Decision:
         bases = self._single_bases() if self.single else self._bases()
         return Layout(
             self.world or UNKNOWN, self.single, self.places, self.global_numbers, self.refuted, bases,
-            self.comm, self.lies, self._only_node(),
+            self.comm, self.lies, any(rank > 0 for _, rank in origins), self._only_node(),
             tuple(self.contradictions),
         )  # fmt: skip
 
@@ -233,7 +236,7 @@ class _Decision:
         tagged = {seat.source for seat in self.seats}
         if any(len(pids) > 1 for (source, _), pids in evidence.agents.items() if source in tagged):
             return False
-        if any(len(pids) > 1 for pids in evidence.seat_pids.values()):
+        if any(len(pids - evidence.dead[seat.source]) > 1 for seat, pids in evidence.seat_pids.items()):
             return False
         return self._world_fits() and self._claims_fit()
 

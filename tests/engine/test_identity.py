@@ -130,6 +130,11 @@ class TestLocalTags:
         lines = [(tag(0), "start world=2 pid=11"), (tag(1), "start world=2 pid=12"), (tag(0), "start world=2 pid=13")]
         assert resolve(lines)[0] == [-1, -1, -1]
 
+    def test_a_process_that_took_the_place_of_another(self) -> None:
+        agent = Speaker(0, pid=5, launcher=True)
+        lines = [(tag(0), "start world=2 pid=11"), (tag(1), "start world=2 pid=12"), (tag(0), "start world=2 pid=13")]
+        assert resolve([*lines, (agent, "Sending process 11 closing signal SIGTERM")])[0] == [0, 1, 0, -1]
+
     def test_two_ranks_under_one_tag(self) -> None:
         lines = [(tag(4), f"| distributed init (rank {r}): env://, gpu 4") for r in (4, 12)]
         assert resolve([*lines, (tag(4, rank=12), "x")])[0] == [-1, -1, 12]
@@ -259,6 +264,10 @@ class TestSelfReports:
 
     def test_liars_under_tags(self) -> None:
         assert resolve([(tag(j, self_rank=0), "x") for j in range(2)])[0] == [0, 1]
+
+    def test_a_default_that_nobody_set(self) -> None:
+        assert resolve([(Speaker(0, self_rank=0), "x")])[0] == [-1]
+        assert resolve([(Speaker(0, self_rank=0), "x"), (Speaker(0, rank=1), "x")])[0] == [-1, 1]
 
     def test_beyond_the_world(self) -> None:
         assert resolve([(Speaker(0, self_rank=9), "x")], world_size=8)[0] == [-1]
