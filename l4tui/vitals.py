@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from l4tui.engine.model import NO_TIME, Level, LineClass
+from l4tui.engine.model import NO_TIME, Flag, Level, LineClass
 
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
@@ -41,6 +41,8 @@ def vitals_of(snapshot: Snapshot) -> Vitals:
         return Vitals(len(counts.per_rank))
     tail = slice(max(snapshot.length - TAIL, 0), snapshot.length)
     iterations, clock = snapshot.iteration[tail], snapshot.clock[tail]
+    marked = np.flatnonzero(snapshot.flags[tail] & Flag.MARKED)
+    markers = _commonest(snapshot.plans.event[snapshot.plan[tail][marked]], marked)
     known = np.flatnonzero(iterations >= 0)
     stages = snapshot.stage[tail]
     staged = np.flatnonzero(stages >= 0)
@@ -50,13 +52,24 @@ def vitals_of(snapshot: Snapshot) -> Vitals:
         heard=len(counts.per_rank),
         iteration=int(iterations[known[-1]]) if len(known) else -1,
         stage=int(stages[staged[-1]]) if len(staged) else -1,
-        durations=iteration_durations(iterations, clock),
+        durations=iteration_durations(iterations[markers], clock[markers]),
         ends_badly=bool(((levels >= Level.ERROR) | (classes == LineClass.RAISED)).any()),
     )
 
 
+def _commonest(events: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    """Keep the entries of the commonest event: lines of one kind are an iteration apart, lines of several are not."""
+    if not len(events):
+        return entries
+    kinds, counts = np.unique(events, return_counts=True)
+    return entries[events == kinds[np.argmax(counts)]]
+
+
 def iteration_durations(iterations: np.ndarray, clock: np.ndarray, most: int = 48) -> tuple[float, ...]:
-    """Measure iterations from the first line of one to the first line of the next; seconds, oldest first."""
+    """Measure iterations between their first marker lines; seconds, oldest first.
+
+    iterations, clock: of the marker lines, in any order.
+    """
     timed = (iterations >= 0) & (clock != NO_TIME)
     iterations, clock = iterations[timed], clock[timed]
     if not len(iterations):

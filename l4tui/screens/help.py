@@ -9,7 +9,7 @@ from rich.text import Text
 from l4tui.actions import ACTIONS, shown_key
 from l4tui.widgets.sheet import TextSheet
 
-COLUMN = 46  # cells of one column; two stand side by side where there is room
+COLUMN = 51  # cells of one column; two stand side by side where there is room
 KEYS = 12  # cells for keys
 
 
@@ -26,7 +26,7 @@ def help_sheet(keys: Mapping[str, str], width: int) -> TextSheet:
             blocks.append([(group, "")])
         if action.id in bound:
             blocks[-1].append((" ".join(bound[action.id]), action.words))
-    columns = [blocks] if width < 2 * COLUMN + 12 else _balanced(blocks)
+    columns = [blocks] if width * 0.9 < 2 * COLUMN + 4 else _balanced(blocks)  # a sheet takes nine tenths
     height = max(sum(len(block) + 1 for block in column) for column in columns)
     lines = [Text() for _ in range(height)]
     for column in columns:

@@ -147,9 +147,9 @@ def histogram_rows(counted: Histogram, bar: str, width: int) -> list[Text]:
         at = counted.start + i * counted.step
         day = time.strftime("%m-%d ", time.gmtime(at // 1_000_000_000)) if with_day else ""
         row = Text(f"{day}{clock(at, 8)}  ")
-        row.append((bar * max(round(lines / most * width), 1 if lines else 0)).ljust(width))
+        row.append((bar * max(round(lines / most * width), 1 if lines else 0)).ljust(width), "cyan")
         row.append(f" {lines:>10,}")
-        row.append(f"  W {warnings:,}" if warnings else "")
-        row.append(f"  E {errors:,}" if errors else "", "bold")
+        row.append(f"  W {warnings:,}" if warnings else "", "yellow")
+        row.append(f"  E {errors:,}" if errors else "", "bold red")
         rows.append(row)
     return rows
