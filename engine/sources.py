@@ -109,7 +109,7 @@ class Source:
             piece = b"" if extent.is_lost else extent.read(within, wanted)
             if len(piece) < wanted and extent.length >= 0 and not data:
                 words = f"{self.path}: the text at {offset + len(piece):,} exists no more: the file was cut"
-                raise TextLost(words, extent.start + extent.length)
+                raise TextLost(words, next(e.start for e in extents if e.start > offset and e.file is not None))
             data = data + piece if data else piece
             if len(piece) < wanted:
                 break
@@ -131,7 +131,7 @@ class Source:
         kept = list(self._extents[:-1])
         if known > last.start:
             kept.append(replace(last, length=known - last.start, is_lost=lost))
-        if torn and not lost and known > last.start:
+        if torn and known > last.start:
             kept.append(Extent(known, None, length=1))
             known += 1
         self._extents = (*kept, Extent(known, file, skip))

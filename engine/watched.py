@@ -144,9 +144,13 @@ class Watched:
                 begin = os.lseek(fd, 0, os.SEEK_DATA)
             except OSError:  # empty, or a file system that does not tell
                 begin = 0
-        self.known = self.source.continue_with(file, self.known, begin, torn=True, lost=True)
+        self.known = self.source.continue_with(file, self.known, begin, torn=self._is_torn(), lost=True)
         self.mark = b""
         self._tell(kind, words)
+
+    def _is_torn(self) -> bool:
+        """The last line that was seen lacks its newline."""
+        return self.known > self.source.live.start and not self.mark.endswith(b"\n")
 
     def _look_at_name(self, now: float) -> None:
         file = self.source.live.file
@@ -183,8 +187,7 @@ class Watched:
             kind, words = ChangeKind.ROTATED, "was rotated; a new file goes on"
         else:
             kind, words = ChangeKind.REPLACED, "was replaced; a new file goes on"
-        torn = self.known > source.live.start and not self.mark.endswith(b"\n")
-        self.known = source.continue_with(file, self.known, torn=torn)
+        self.known = source.continue_with(file, self.known, torn=self._is_torn())
         self.mark, self.is_gone, self.leave_since = b"", False, math.inf
         self._tell(kind, words)
         self._grow(_size(source, self.known))

@@ -115,6 +115,17 @@ def test_truncation(scene):
     assert "was cut" in scene.notes[0]
 
 
+def test_truncation_ends_a_line_that_was_shown_unfinished(scene):
+    append(scene.path, b"tor")
+    scene.pass_time(6)
+    held = scene.reader
+    for block in blocks(held.source, held.at, final=True):
+        held.at, held.continues, held.text = block.end, True, held.text + block.data
+    scene.path.write_bytes(b"x\n")
+    scene.pass_time(6)
+    assert held.text == b"one\ntor\nx\n"
+
+
 def test_text_written_over_in_place(scene):
     with scene.path.open("r+b") as file:
         file.write(b"other text\n")
