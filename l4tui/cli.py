@@ -60,6 +60,7 @@ def screen_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"l4tui {l4tui.__version__}")
     options.add_paths(parser)
     options.add_config(parser)
+    options.add_choosing(parser)
     options.add_reading(parser)
     options.add_screen(parser)
     return parser

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-_READING = (
-    *("ranks", "since", "until", "ranks_per_node", "world_size", "map", "tz"),
-    *("jobs", "max_mem", "cache", "cache_dir"),
-)
+_READING = ("ranks_per_node", "world_size", "map", "tz", "jobs", "max_mem", "cache", "cache_dir")
+_CHOOSING = ("ranks", "since", "until")
 _SCREEN = ("follow", "ascii", "theme", "keys")
 _SWITCHES = ("cache", "follow", "ascii")
 
 VALUED = frozenset(  # options whose value is the next word, whatever it begins with (--since -10m)
-    f"--{name.replace('_', '-')}" for name in ("config", *_READING, *_SCREEN) if name not in _SWITCHES
+    f"--{name.replace('_', '-')}" for name in ("config", *_READING, *_CHOOSING, *_SCREEN) if name not in _SWITCHES
 )
 
 
@@ -30,9 +28,6 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add what tells the engine how to read the logs."""
     group = parser.add_argument_group("reading")
-    group.add_argument("--ranks", metavar="SET", help="only these ranks: 0-7,!3,node:n12")
-    group.add_argument("--since", metavar="TIME", help="only lines from this time on: 12:03, 2026-01-31T12:03, -10m")
-    group.add_argument("--until", metavar="TIME", help="only lines up to this time")
     group.add_argument("--ranks-per-node", metavar="N", help="ranks on each node, where the text cannot tell")
     group.add_argument("--world-size", metavar="N", help="ranks of the job, where the text cannot tell")
     group.add_argument("--map", metavar="FILE", help='a file of lines "node ranks", as in "n12 96-103"')
@@ -44,6 +39,15 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cache-dir", metavar="DIR", help="where finished indexes are kept")
     _mark(parser, _READING)
+
+
+def add_choosing(parser: argparse.ArgumentParser) -> None:
+    """Add what narrows down which lines are shown."""
+    group = parser.add_argument_group("which lines")
+    group.add_argument("--ranks", metavar="SET", help="only these ranks: 0-7,!3,node:n12")
+    group.add_argument("--since", metavar="TIME", help="only lines from this time on: 12:03, 2026-01-31T12:03, -10m")
+    group.add_argument("--until", metavar="TIME", help="only lines up to this time")
+    _mark(parser, _CHOOSING)
 
 
 def add_screen(parser: argparse.ArgumentParser) -> None:

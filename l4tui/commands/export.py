@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", action="store_true", help="one row per logical record, not per physical line")
     parser.add_argument("--columns", metavar="A,B,C", help="only these columns, in this order")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
+    options.add_choosing(parser)
     options.add_reading(parser)
 
 

@@ -14,6 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("job", metavar="JOBID", help="4711, or 4711_3 for a task of an array")
     parser.add_argument("--print", action="store_true", help="print the paths instead of opening them")
+    options.add_choosing(parser)
     options.add_reading(parser)
     options.add_screen(parser)
 
