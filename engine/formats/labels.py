@@ -225,9 +225,10 @@ def _spaced(sure: str) -> Rule:
 
 
 def _torch_any(hits: Hits, hints: Hints) -> str | None:
-    if hints.torch_ranks:
-        return ""
-    return "" if is_label_set(hits, _numbers(hits), hints) and is_concentrated(hits) else None
+    """Accept a template that begins most lines (with a regex: it is a lane), else what torch's own lines vouch for."""
+    if is_concentrated(hits) and is_label_set(hits, _numbers(hits), hints):
+        return r"\[rank(?P<rank>\d+)\]: ?"
+    return "" if hints.torch_ranks else None
 
 
 RULES: dict[str, Rule] = {

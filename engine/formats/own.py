@@ -18,7 +18,7 @@ from l4tui.engine.formats.shape import has_nested_repeat
 
 REACH = 1024  # bytes of a line that an own format sees
 SLOWEST = 0.02  # seconds that one match may take in the trial
-DEADLINE = 3.0  # seconds for the whole trial of one format
+DEADLINE = 1.5  # seconds for the whole trial of one format
 GROUP = "l4tui.formats"
 
 _TRIAL = """

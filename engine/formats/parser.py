@@ -50,6 +50,8 @@ class Parser:
         # accepted layers first, in the order they were found in, so that a looser entry does not take their place
         prefixes = sorted((f for f in formats if f.layer == "prefix"), key=lambda f: place.get(f.name, len(place)))
         self._prefixes = _dispatch(prefixes)
+        # torch's own [rankN]: adds nothing to a lane that names the process, unless it is the template of all lines
+        self._asides = () if "torch-rank-any" in learnt else ("torch-rank", "torch-rank-any")
         self._headers = _dispatch(f for f in formats if f.layer == "header")
         self._tags = _dispatch(f for f in formats if f.layer == "tag")
         launchers = [f for f in formats if f.layer == "launcher"]
@@ -103,7 +105,7 @@ class Parser:
         one says that the launcher itself speaks.
         """
         pos = lane_end = 0
-        own = named = False  # an outer prefix names the process: torch's own [rankN]: adds nothing to the lane
+        own = named = False
         size = len(head)
         while pos < size and len(names) < MOST_PREFIXES:
             for fmt in self._prefixes[head[pos]]:
@@ -116,7 +118,7 @@ class Parser:
                 break
             _take(fmt, match, 0, names, spans, log)
             pos = match.end()
-            if not (named and fmt.name.startswith("torch-rank")):
+            if not (named and fmt.name in self._asides):
                 lane_end = pos
             named = named or any(field in PROCESS_FIELDS for field, _ in fmt.fields)
             own = own or fmt.own
