@@ -67,7 +67,8 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
         for key, some in tags.items():
             seen_tags.setdefault(key, []).extend(some)
     known = {fmt.name: fmt for fmt in (*built_in(), *extra)}
-    used = [known[n].narrowed(rest[n]) if n in rest else known[n] for n in seen_tags]
+    lanes = [n for n in seen_tags if n in rest or n not in ("torch-rank", "torch-rank-any")]
+    used = [known[n].narrowed(rest[n]) if n in rest else known[n] for n in lanes]
     midline, seen, counting = learn_midline(used, seen_tags, lines)
     rest.update(counting)
     return Dialect(

@@ -226,7 +226,7 @@ def _spaced(sure: str) -> Rule:
 
 def _torch_any(hits: Hits, hints: Hints) -> str | None:
     """Accept a template that begins most lines (with a regex: it is a lane), else what torch's own lines vouch for."""
-    if is_concentrated(hits) and is_label_set(hits, _numbers(hits), hints):
+    if len(hits.at) >= 0.75 * hits.total and is_label_set(hits, _numbers(hits), hints):
         return r"\[rank(?P<rank>\d+)\]: ?"
     return "" if hints.torch_ranks else None
 
