@@ -80,7 +80,7 @@ def zsh(table: dict[str, list[Option]]) -> Iterator[str]:
     """Yield the lines for zsh."""
     yield "#compdef l4tui"
     yield "_l4tui() {"
-    yield "  local command=${words[(r)" + "|".join(f"({c.name})" for c in COMMANDS) + "]}"
+    yield "  local command=${words[(r)(" + "|".join(c.name for c in COMMANDS) + ")]}"
     yield "  local -a commands"
     yield "  commands=(" + " ".join(_single(f"{c.name}:{c.words}") for c in COMMANDS) + ")"
     yield '  case "$command" in'
