@@ -10,11 +10,12 @@ Lane = tuple[int | str | None, ...]
 def lane_of(speaker: Speaker) -> Lane:
     """Return the lane of a speaker: its launcher's prefix, else what its header says of the writer, else its source.
 
-    A launcher's own lines are a lane of their own, so that they never continue a rank's text. The epoch parts a
-    process from the one that took its place. What a program says of itself in the middle of its text (self_rank) parts
-    lanes only where no launcher's prefix does, for a traceback's other lines do not repeat it.
+    A launcher's own lines have a lane of their own only behind a label. Elsewhere they interrupt nothing anyway
+    (LineClass.ASIDE), and its tables stand between rules that nothing tells from a program's. The epoch parts a process from the one that took its place.
+    What a program says of itself in the middle of its text (self_rank) parts lanes only where no launcher's prefix
+    does, for a traceback's other lines do not repeat it.
     """
-    if speaker.launcher:
+    if speaker.launcher and speaker.task != UNKNOWN:
         return ("launcher", speaker.source, speaker.epoch, speaker.task, speaker.node)
     who = (speaker.task, speaker.local_rank, speaker.actor and speaker.pid)
     if speaker.task != UNKNOWN or speaker.local_rank != UNKNOWN or speaker.actor is not None:

@@ -7,6 +7,8 @@ import re
 from l4tui.engine.model import Level, LineClass, Marker, Parse
 
 READ = 400  # bytes of a message that tell its class
+# launchers' texts of several lines: their lines join the frame around them
+FRAMED = frozenset({"torchrun-table", "mpirun", "hydra-banner"})
 
 # tqdm and its like (also with a total unknown), rich and pip bars, wget, keras, checkpoint loaders
 _BAR = re.compile(
@@ -17,10 +19,13 @@ _BAR = re.compile(
 )
 _OPENS = re.compile(
     rb"(?:[ ]?|[ ]*\+ Exception Group )Traceback \(most recent call last\)"
-    rb"|Exception in thread |Exception ignored in|Error in (?:atexit|sys\.)|--- Logging error ---"
     rb"|terminate called |Fatal Python error: |\*\*\* (?:Aborted at|SIG[A-Z]+ |Process received signal)"
-    rb"|Error executing job with overrides|[\w.]*RemoteTraceback:|[=]{4,} ?backtrace"
+    rb"|[=]{4,} ?backtrace"
     rb"|(?:\xe2\x95\xad|\xe2\x94\x8c).{0,400}Traceback|C\+\+ (?:Traceback|stack)|Stack trace:"
+)
+_ANNOUNCES = re.compile(
+    rb"Exception in thread |Exception ignored in|Error in (?:atexit|sys\.)|--- Logging error ---"
+    rb"|Error executing job with overrides|[\w.]*RemoteTraceback:"
 )
 _CHAINS = re.compile(
     rb"During handling of the above exception|The above exception was the (?:direct )?cause|Original Traceback "
@@ -62,22 +67,30 @@ def classify(text: bytes, parse: Parse) -> LineClass:
     bare = head.rstrip(b" \t\r")
     if _OPENS.match(head):
         return LineClass.TRACEBACK
+    if parse.launcher and FRAMED.isdisjoint(parse.formats) and (parse.head or not _is_body(head, bare, parse)):
+        return LineClass.ASIDE
     if parse.head:
         return _of_header(head, bare, parse)
     if not bare:
         return LineClass.BLANK
     if is_progress(head):
         return LineClass.PROGRESS
+    if _ANNOUNCES.match(bare):
+        return LineClass.ANNOUNCE
     if _CHAINS.match(bare):
         return LineClass.CHAIN
     if _RULE.match(bare):
         return LineClass.RULE
     if _BANNER.match(bare):
         return LineClass.BANNER
-    indented = head[:2] == b"  " or head[:1] == b"\t"
-    if (indented and parse.marker == Marker.NONE and not parse.launcher) or _CONTINUES.match(bare.lstrip(b" ")):
+    if _is_body(head, bare, parse):
         return LineClass.BODY
     return LineClass.RAISED if _RAISED.match(bare) else LineClass.PLAIN
+
+
+def _is_body(head: bytes, bare: bytes, parse: Parse) -> bool:
+    indented = head[:2] == b"  " or head[:1] == b"\t"
+    return (indented and parse.marker == Marker.NONE) or _CONTINUES.match(bare.lstrip(b" ")) is not None
 
 
 def _of_header(head: bytes, bare: bytes, parse: Parse) -> LineClass:

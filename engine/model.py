@@ -45,6 +45,8 @@ class LineClass(IntEnum):
     STAMP = 9  # a time on a line of its own: belongs to the next line
     RULE = 10  # a rule of = or *: frames the table after an exception
     BANNER = 11  # Open MPI's rule of 74 dashes: opens and closes a box
+    ANNOUNCE = 12  # "Exception in thread …:": a traceback follows
+    ASIDE = 13  # a launcher's own line: a record of its own that interrupts nothing
 
 
 class Kind(IntEnum):

@@ -49,7 +49,7 @@ def _fill() -> None:
     c, m = LineClass, Mode
     first = {  # class → mode of the record that it starts
         c.PLAIN: m.OPEN, c.HEAD: m.OPEN, c.FAILED: m.FAILED, c.TRACEBACK: m.OPENED, c.RAISED: m.RAISED,
-        c.CHAIN: m.CHAINED, c.STAMP: m.STAMPED, c.RULE: m.OPEN, c.BANNER: m.BANNER,
+        c.CHAIN: m.CHAINED, c.STAMP: m.STAMPED, c.RULE: m.OPEN, c.BANNER: m.BANNER, c.ANNOUNCE: m.CHAINED,
     }  # fmt: skip
     for mode in m:
         for cls in c:
@@ -61,13 +61,12 @@ def _fill() -> None:
             _STARTS[mode, c[name]] = False
             _NEXT[mode, c[name]] = after
 
-    joins(m.FAILED, TRACEBACK=m.OPENED)
+    joins(m.FAILED, TRACEBACK=m.OPENED, CHAIN=m.CHAINED, ANNOUNCE=m.CHAINED)
     joins(m.STAMPED, PLAIN=m.OPEN, HEAD=m.OPEN, FAILED=m.FAILED, TRACEBACK=m.OPENED, RAISED=m.RAISED)
-    joins(m.STAMPED, CHAIN=m.CHAINED, RULE=m.OPEN, BANNER=m.BANNER, BODY=m.OPEN, BLANK=m.OPEN)
+    joins(m.STAMPED, CHAIN=m.CHAINED, ANNOUNCE=m.CHAINED, RULE=m.OPEN, BANNER=m.BANNER, BODY=m.OPEN, BLANK=m.OPEN)
     for mode in (m.OPENED, m.BLOCK, m.CHAINED):
         joins(mode, PLAIN=m.RAISED, RAISED=m.RAISED, BODY=m.BLOCK, CHAIN=m.CHAINED, RULE=m.BOX, BANNER=mode, STAMP=mode)
-    for mode in (m.OPENED, m.CHAINED):
-        joins(mode, TRACEBACK=m.OPENED)
+    joins(m.CHAINED, TRACEBACK=m.OPENED, ANNOUNCE=m.CHAINED)
     for mode in (m.RAISED, m.TOLD):
         joins(mode, BODY=m.TOLD, CHAIN=m.CHAINED, RULE=m.BOX, STAMP=mode)
     joins(m.TOLD, RAISED=m.RAISED)
@@ -80,9 +79,10 @@ _STARTS_LIST: list[list[bool]] = _STARTS.tolist()
 _NEXT_LIST: list[list[int]] = _NEXT.tolist()
 # classes after which, or at which, an OPEN lane needs to be walked
 _WALKED = np.zeros(_N, bool)
-_WALKED[[LineClass.TRACEBACK, LineClass.RAISED, LineClass.CHAIN, LineClass.STAMP, LineClass.BANNER]] = True
+_WALKED[[c for c in LineClass if _NEXT[Mode.OPEN, c] not in SIMPLE]] = True
+_ALONE = np.zeros(_N, bool)  # records of one line that nothing continues and that interrupt nothing
+_ALONE[[LineClass.PROGRESS, LineClass.ASIDE]] = True
 _STARTS_OPEN = _STARTS[Mode.OPEN].copy()
-_STARTS_OPEN[LineClass.PROGRESS] = False  # its own record, which nothing continues
 
 
 class RecordCarry:
@@ -127,17 +127,16 @@ def assemble(lane: Ints, line_class: Ints, flags: Ints, carry: RecordCarry, base
     last = np.maximum.accumulate(np.where(starts, index, -1))
     inside = last >= first
     heads = np.where(inside, base + order[np.maximum(last, 0)], carry.head[lanes])
-    bars = classes == LineClass.PROGRESS
     _remember(lanes, classes, heads, last, inside, ends, modes, carry)
     out = np.empty(n, np.int64)
-    out[order] = np.where(bars, base + order, heads)
+    out[order] = np.where(_ALONE[classes], base + order, heads)
     return out
 
 
 def _orphans(lanes: Ints, classes: Ints, starts: Bools, first: Ints, carry: RecordCarry) -> Bools:
     """Return the first lines of lanes that nothing was open in: they start records whatever they are."""
     last = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), -1))
-    lost = np.flatnonzero((last < first) & (carry.head[lanes] == UNKNOWN) & (classes != LineClass.PROGRESS))
+    lost = np.flatnonzero((last < first) & (carry.head[lanes] == UNKNOWN) & ~_ALONE[classes])
     out = np.zeros(len(starts), bool)
     if len(lost):
         _, at = np.unique(lanes[lost], return_index=True)
@@ -184,7 +183,7 @@ def _run(classes: Ints, starts: Bools, at: int, end: int, mode: int, left: int) 
     """Walk from a row until the lane is in a simple mode again; return (next row, mode, lines a box may still take)."""
     while at < end:
         cls = int(classes[at])
-        if cls != LineClass.PROGRESS:
+        if cls not in (LineClass.PROGRESS, LineClass.ASIDE):
             starts[at] = _STARTS_LIST[mode][cls]
             after = _NEXT_LIST[mode][cls]
             if after >= Mode.BOX:

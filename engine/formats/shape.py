@@ -73,13 +73,18 @@ def _first_of(name: str, value: object) -> tuple[frozenset[int], bool]:
         some, empty = _first(value[2])
         return some, empty or value[0] == 0
     if name == "SUBPATTERN" and isinstance(value, tuple):
-        return _first(value[3])
+        some, empty = _first(value[3])
+        return _both_cases(some) if value[1] & re.IGNORECASE else some, empty
     if name == "ATOMIC_GROUP" and isinstance(value, Iterable):
         return _first(value)
     if name == "BRANCH" and isinstance(value, tuple):
         parts = [_first(branch) for branch in value[1]]
         return frozenset().union(*(some for some, _ in parts)), any(empty for _, empty in parts)
     return ANY, False
+
+
+def _both_cases(some: frozenset[int]) -> frozenset[int]:
+    return some | frozenset(b for c in some for b in bytes((c,)).swapcase())
 
 
 def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
@@ -89,7 +94,7 @@ def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
         return None
     some, empty = _first(nodes)
     if regex.flags & re.IGNORECASE:
-        some |= frozenset(b for c in some for b in bytes((c,)).swapcase())
+        some = _both_cases(some)
     return None if empty or len(some) == 256 else some
 
 

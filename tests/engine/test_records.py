@@ -162,6 +162,18 @@ def test_neighbours_stay_apart() -> None:
     assert sizes(f"{BANNER}\nhelp\n{BANNER}\n{BANNER}\nmore\n{BANNER}") == [3, 3]
 
 
+def test_a_launcher_interrupts_nothing() -> None:
+    head, *frames = TRACEBACK.split("\n")
+    agent = "W1129 14:56:52.730000 31215 torch/distributed/run.py:906] Sending process 2 closing signal"
+    found = grouped("\n".join([head, agent, *frames, agent]))
+    assert sorted(map(len, found)) == [1, 1, 5]
+
+
+def test_deaths_of_several_processes_stay_apart() -> None:
+    death = "terminate called after throwing an instance of 'c10::DistBackendError'"
+    assert sizes(f"{death}\n{death}\n  what():  [Rank 3] x\n{death}") == [1, 2, 1]
+
+
 def test_bars_stand_alone_and_break_nothing() -> None:
     bar = " 12%|#2        | 12/100 [00:01<00:08, 10.1it/s]"
     head, *frames = TRACEBACK.split("\n")
@@ -203,7 +215,7 @@ def test_progress(text: str, expected: bool) -> None:
         ("   ", LineClass.BLANK),
         ("| epoch 001 | loss 4779.209 | wall 60", LineClass.PLAIN),
         ("| distributed init (rank 0): env://", LineClass.PLAIN),
-        ("srun: error: n1: task 3: Killed", LineClass.PLAIN),
+        ("srun: error: n1: task 3: Killed", LineClass.ASIDE),
     ],
 )
 def test_classes(line: str, expected: LineClass) -> None:
