@@ -11,9 +11,9 @@ def lane_of(speaker: Speaker) -> Lane:
     """Return the lane of a speaker: its launcher's prefix, else what its header says of the writer, else its source.
 
     A launcher's own lines have a lane of their own only behind a label. Elsewhere they interrupt nothing anyway
-    (LineClass.ASIDE), and its tables stand between rules that nothing tells from a program's. The epoch parts a process from the one that took its place.
-    What a program says of itself in the middle of its text (self_rank) parts lanes only where no launcher's prefix
-    does, for a traceback's other lines do not repeat it.
+    (LineClass.ASIDE), and its tables stand between rules that nothing tells from a program's. The epoch parts a process
+    from the one that took its place. What a program says of itself in the middle of its text (self_rank) parts lanes
+    only where no launcher's prefix does, for a traceback's other lines do not repeat it.
     """
     if speaker.launcher and speaker.task != UNKNOWN:
         return ("launcher", speaker.source, speaker.epoch, speaker.task, speaker.node)
