@@ -50,6 +50,7 @@ class Reader:
     inside: bool = False  # the last block ended inside a line
     judged: int = 0  # size at which the dialect was found
     grown_at: float = 0.0  # monotonic seconds
+    holds: bool = False  # an unfinished last line has been held back
 
 
 class Job:
@@ -125,7 +126,7 @@ class Job:
             self._take(change, now, stop)
         for reader in self.readers:
             waited = now - reader.grown_at
-            if waited >= UNFINISHED_S and reader.at < reader.source.size() and not stop.is_set():
+            if reader.holds and waited >= UNFINISHED_S and not stop.is_set():
                 self._read(reader, reader.source.size(), stop, final=True, told=_nobody)
         return before != (self.generation, self.version)
 
@@ -177,6 +178,7 @@ class Job:
             reader.at = block.end
             reader.inside = block.unfinished or not block.data.endswith(b"\n")
             told(reader.at)
+        reader.holds = reader.at < end
 
     def _mapper(self, dialect: Dialect) -> tuple[Mapper, Translation]:
         found = self._mappers.get(dialect)
