@@ -19,7 +19,7 @@ from l4tui.demo.layouts import Layout
 from l4tui.demo.play import begin, end, play
 from l4tui.demo.writing import Files
 
-COPIES = 64  # iterations made from one model
+COPIES = 128  # iterations made from one model
 BLOCK = 8 << 20  # bytes patched at a time: stays near the cache
 DAY = 86_400 * SECOND
 OPEN, CLOSE = 2, 3  # STX, ETX
@@ -77,10 +77,9 @@ def model_of(marked: bytes) -> Model:
 
 
 def copies(model: Model, first: int, total: int, batch: int, shifts: Index, rng: np.random.Generator) -> Bytes:
-    """Return the iteration once for each of `shifts` (ns later than the model), numbered from `first`."""
+    """Return the iteration once a row for each of `shifts` (ns later than the model), numbered from `first`."""
     n, size = len(shifts), len(model.text)
-    out = np.tile(model.text, n)
-    grid = out.reshape(n, size)
+    grid = np.tile(model.text, (n, 1))
     for at in range(0, n, max(1, BLOCK // max(1, size))):
         rows = grid[at : at + max(1, BLOCK // max(1, size))]
         drawn = np.frombuffer(rng.bytes(len(rows) * len(model.digits)), dtype=np.uint8).reshape(len(rows), -1)
@@ -90,7 +89,7 @@ def copies(model: Model, first: int, total: int, batch: int, shifts: Index, rng:
     put(grid, model.totals, model.total_width, (total + batch * np.arange(n, dtype=np.int64))[:, None])
     if len(model.clocks):
         put_clocks(grid, model, shifts)
-    return out
+    return grid
 
 
 def put(grid: Bytes, at: Index, width: int, values: Index) -> None:
@@ -175,11 +174,15 @@ def copied(job: Job, place: Layout, files: Files, number: int, last: int) -> int
     count = min(copies_until(job, number, began, period), last - number)
     shifts = np.zeros(count, dtype=np.int64)
     shifts[1:] = (period + job.rng.integers(0, period // 40, count - 1)).cumsum()
-    for name, marked in place.place(job.flush()).items():
-        model = model_of(marked)
+    parts = place.place(job.flush())
+    model = model_of(b"".join(parts.values()))  # all files at once: thousands of small arrays would be slow
+    grid = copies(model, number, number * job.batch, job.batch, shifts, job.rng)
+    at = 0
+    for name, marked in parts.items():
         place.repeated(name, marked.count(b"\n"), count)
-        out = copies(model, number, number * job.batch, job.batch, shifts, job.rng)
-        files.append({name: out.data.cast("B")})
+        end_at = at + len(marked) - 3 * marked.count(OPEN)
+        files.append({name: np.ascontiguousarray(grid[:, at:end_at]).data.cast("B")})
+        at = end_at
     job.now = began + int(shifts[-1]) + period
     return count
 

@@ -74,7 +74,8 @@ def write(
     """Write a finished job and its truth.json into a folder and return the truth.
 
     Args:
-        bytes_wanted: make training long enough for a log of about this size; the fault stays at its end.
+        bytes_wanted: make training long enough for a log of about this size, whatever `iterations` says; the fault
+            stays at its end.
         baseline: name of a sibling folder that holds a healthy job.
         start: ns UTC of the launch.
 
@@ -82,7 +83,11 @@ def write(
         ValueError: an unknown name, or ranks that do not divide over the nodes.
         OSError: the folder cannot be written.
     """
-    spec = Spec(scenario, ranks, nodes, seed, style, layout, iterations, start, 0 if bytes_wanted is None else 60)
+    ckpt_every = 0
+    if bytes_wanted is not None:  # few checkpoints: they and the end are written line by line
+        ckpt_every = 60 if bytes_wanted < 300_000_000 else 120
+        iterations = 2 * ckpt_every
+    spec = Spec(scenario, ranks, nodes, seed, style, layout, iterations, start, ckpt_every)
     directory.mkdir(parents=True, exist_ok=True)
     job, fault = prepare(spec)
     place = layout_of(job)
