@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.timer import Timer
 
 from l4tui.engine.view import EntryRows, Ids, Rows
 from l4tui.widgets.cells import width_of
 from l4tui.widgets.glyphs import glyphs
 from l4tui.widgets.gutter import fit_columns
 from l4tui.widgets.line import Facts, Line
+from l4tui.widgets.pages import Pages
 from l4tui.widgets.painter import Look, Painter, State
 
-KEPT = 3_000  # lines whose text is kept
-AHEAD = 2  # pages read ahead on either side
+HOLD_S = 0.08  # longest wait for text before rows are drawn without it
 WRAP_MAX = 40  # screen rows of one wrapped line
 NAMES = (
     *("plain", "dim", "rank", "mixed", "launcher", "unknown", "note", "site", "error", "warning"),
@@ -39,10 +39,11 @@ class LogView(ScrollView, can_focus=True):
 
     @dataclass
     class PageWanted(Message):
-        """Text of these rows is needed on screen; the first ones most."""
+        """Text of these rows is needed; the first `urgent` of them stand on screen."""
 
         keys: Ids
         epoch: int
+        urgent: int
 
     @dataclass
     class CursorMoved(Message):
@@ -72,11 +73,10 @@ class LogView(ScrollView, can_focus=True):
         self.anchor: int | None = None  # row where the selection began
         self.signs = glyphs(ascii_only)
         self._painter = Painter(self.signs)
-        self._lines: OrderedDict[int, Line] = OrderedDict()
-        self._epoch = 0
+        self._pages = Pages()
         self._shown: list[Strip] = []
         self._said: tuple[int, int] = (-1, -1)
-        self._wanted: set[int] = set()
+        self._held: Timer | None = None
 
     # What there is to show
 
@@ -96,19 +96,16 @@ class LogView(ScrollView, can_focus=True):
 
     def forget(self) -> None:
         """Drop all text and strips: what was read is void."""
-        self._lines.clear()
-        self._wanted.clear()
-        self._epoch += 1
+        self._pages.forget()
 
     def supply(self, lines: Iterable[Line], epoch: int) -> None:
         """Take over the text of rows that were asked for."""
-        if epoch != self._epoch:
+        if epoch != self._pages.epoch:
             return
-        for line in lines:
-            self._lines[line.key] = line
-            self._wanted.discard(line.key)
-        while len(self._lines) > KEPT:
-            self._lines.popitem(last=False)
+        self._pages.take(lines)
+        if self._held is not None:
+            self._held.stop()
+            self._held = None
         self.repaint()
 
     def set_pattern(self, pattern: str) -> None:
@@ -141,7 +138,7 @@ class LogView(ScrollView, can_focus=True):
     def cursor_line(self) -> Line | None:
         """The line under the cursor, if its text is here."""
         key = self.cursor_key
-        return None if key is None else self._lines.get(key)
+        return None if key is None else self._pages.get(key)
 
     @property
     def waiting(self) -> int:
@@ -254,7 +251,7 @@ class LogView(ScrollView, can_focus=True):
                 break
             row = self.top + i
             state = State(row == self.row, low <= row <= high, key in self.marks)
-            line = self._lines.get(key)
+            line = self._pages.get(key)
             strips += self._painter.blank(state) if line is None else self._painter.strips(line, state)
         strips = strips[:height]
         filler = Strip([Segment(" " * (width - 1), self._painter.styles["plain"])], width - 1)
@@ -289,11 +286,13 @@ class LogView(ScrollView, can_focus=True):
         width = self.size.width - 1
         wrap = min(WRAP_MAX, max(self.size.height - 1, 1)) if self.wrapping else 0
         columns = fit_columns(width, self.facts)
-        self._painter.set_look(Look(width, self.left, wrap, columns, self.pattern, self.since, self._epoch))
+        self._painter.set_look(Look(width, self.left, wrap, columns, self.pattern, self.since, self._pages.epoch))
 
     def _take_styles(self) -> None:
         own = {name: self.get_component_rich_style(f"log--{name}", partial=True) for name in NAMES}
         plain = self.get_component_rich_style("log--plain")
+        if (plain.color is None or plain.color.is_default) and (plain.bgcolor is None or plain.bgcolor.is_default):
+            plain = Style()  # the terminal's own colours need no escape sequence
         self._painter.styles = {**own, "plain": plain, "cursor": plain + own["cursor"]}
 
     def notify_style_update(self) -> None:
@@ -323,7 +322,7 @@ class LogView(ScrollView, can_focus=True):
         return self.page
 
     def _height(self, key: int) -> int:
-        line = self._lines.get(key)
+        line = self._pages.get(key)
         if line is None or not self.wrapping:
             return 1
         return len(self._painter.strips(line, State()))
@@ -348,24 +347,33 @@ class LogView(ScrollView, can_focus=True):
     def _settle(self) -> None:
         """After any change: stay in bounds, ask for text, redraw, tell."""
         self._clip_top()
-        self._want_text()
-        self.repaint()
+        if self._want_text():
+            self._hold()
+        else:
+            self.repaint()
         key = self.cursor_key
         said = (-1 if key is None else key, self.row)
         if said != self._said:
             self._said = said
             self.post_message(self.CursorMoved(*said))
 
-    def _want_text(self) -> None:
+    def _hold(self) -> None:
+        """Leave the screen as it is until the text comes, but not for long: rows drawn twice are twice the traffic."""
+        if self._held is None:
+            self._held = self.set_timer(HOLD_S, self._release)
+
+    def _release(self) -> None:
+        self._held = None
+        self.repaint()
+
+    def _want_text(self) -> bool:
+        """Ask for the text of what is near; True when rows on screen lack theirs."""
         if not self.size.height:
-            return
-        page = self.page
-        near = self.rows.keys(self.top, self.top + page)
-        if any(key not in self._lines and key not in self._wanted for key in near.tolist()):
-            around = self.rows.keys(self.top - AHEAD * page, self.top + (1 + AHEAD) * page)
-            missing = [key for key in (*near.tolist(), *around.tolist()) if key not in self._lines]
-            self._wanted = set(missing)
-            self.post_message(self.PageWanted(np.array(list(dict.fromkeys(missing)), np.int64), self._epoch))
+            return False
+        lacking, asked = self._pages.lack(self.rows, self.top, self.page)
+        if len(asked):
+            self.post_message(self.PageWanted(asked, self._pages.epoch, lacking))
+        return lacking > 0
 
     # Mouse, when it is on
 

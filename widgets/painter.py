@@ -94,6 +94,8 @@ class Painter:
         return signs.mark if state.marked else signs.select if state.selected else signs.cursor if state.cursor else " "
 
     def _sign_style(self, state: State) -> Style:
+        if state == State():
+            return self.styles["plain"]  # a blank: no escape sequence is spent on it
         return self._base(state) + self.styles["mark" if state.marked else "sign"]
 
     def _paint(self, line: Line, state: State) -> list[Strip]:
@@ -109,7 +111,7 @@ class Painter:
         if not look.wrap:
             start, stop, lead = window(line.text, look.left, room)
             body = self._body(line.text, start, stop, lead, room, style, marks)
-            strip = Strip([*gutter, *body], look.width)
+            strip = Strip([*gutter, *body], look.width).simplify()
             if stop < len(line.text):  # the last cell says that the line goes on
                 goes_on = Strip([Segment(self.signs.more, base + self.styles["dim"])], 1)
                 strip = Strip.join([strip.crop(0, look.width - 1), goes_on])
@@ -117,7 +119,7 @@ class Painter:
         strips = []
         for start, stop in fold(line.text, room, look.wrap):
             body = self._body(line.text, start, stop, 0, room, style, marks)
-            strips.append(Strip([*gutter, *body], look.width))
+            strips.append(Strip([*gutter, *body], look.width).simplify())
             gutter = [Segment(self._sign(state) + " " * (look.columns.width - 1), self._sign_style(state))]
         return strips
 
@@ -149,6 +151,6 @@ class Painter:
             segments.append(Segment(text[at:stop], style))
         used = lead + width_of(text[start:stop])
         if used < room:
-            segments.append(Segment(" " * (room - used), style.without_color + Style(bgcolor=style.bgcolor)))
+            segments.append(Segment(" " * (room - used), style))
         return segments
 

@@ -197,14 +197,13 @@ class JobScreen(Looking, Telling, Screen[None]):
 
     @on(LogView.PageWanted)
     def _page_wanted(self, event: LogView.PageWanted) -> None:
-        self._read_page(event.keys, event.epoch, self.lens, self.snapshot)
+        self._read_page(event, self.lens, self.snapshot)
 
     @work(thread=True, exclusive=True, group="page", exit_on_error=False)
-    def _read_page(self, keys: Ids, epoch: int, lens: Lens, snapshot: Snapshot) -> None:
-        near = self.view.page  # what is on screen comes first, what lies around it after
-        for part in (keys[:near], keys[near:]):
+    def _read_page(self, wanted: LogView.PageWanted, lens: Lens, snapshot: Snapshot) -> None:
+        for part in (wanted.keys[: wanted.urgent], wanted.keys[wanted.urgent :]):
             if len(part) and not get_current_worker().is_cancelled:
-                self.post_message(self.PageRead(_lines(lens, snapshot, part), epoch))
+                self.post_message(self.PageRead(_lines(lens, snapshot, part), wanted.epoch))
 
     @on(PageRead)
     def _page_read(self, event: PageRead) -> None:

@@ -1,0 +1,51 @@
+"""The text that a log view holds: lines near the screen, asked for by the page."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+import numpy as np
+
+from l4tui.engine.view import Ids, Rows
+from l4tui.widgets.line import Line
+
+KEPT = 3_000  # lines whose text is kept
+AHEAD = 2  # pages read ahead on either side
+
+
+class Pages:
+    """Lines by key, and which of them are on their way."""
+
+    def __init__(self) -> None:
+        self.epoch = 0  # what was asked for in an earlier one is void when it comes
+        self._lines: OrderedDict[int, Line] = OrderedDict()
+        self._coming: set[int] = set()
+
+    def get(self, key: int) -> Line | None:
+        """Give a line, if its text is here."""
+        return self._lines.get(key)
+
+    def forget(self) -> None:
+        """Drop everything."""
+        self._lines.clear()
+        self._coming.clear()
+        self.epoch += 1
+
+    def take(self, lines: Iterable[Line]) -> None:
+        """Keep lines that have come, and let the oldest go."""
+        for line in lines:
+            self._lines[line.key] = line
+            self._coming.discard(line.key)
+        while len(self._lines) > KEPT:
+            self._lines.popitem(last=False)
+
+    def lack(self, rows: Rows, top: int, page: int) -> tuple[int, Ids]:
+        """Say how many rows on screen lack their text, and which keys to ask for now, those on screen first."""
+        missing = [key for key in rows.keys(top, top + page).tolist() if key not in self._lines]
+        if all(key in self._coming for key in missing):
+            return len(missing), np.empty(0, np.int64)
+        around = rows.keys(top - AHEAD * page, top + (1 + AHEAD) * page).tolist()
+        asked = dict.fromkeys(missing + [key for key in around if key not in self._lines])
+        self._coming = set(asked)
+        return len(missing), np.array(list(asked), np.int64)
