@@ -110,7 +110,9 @@ class Job:
                 if progress:
                     progress(base + at - before, total)
 
-            self._read(reader, reader.source.size(), stop, final, told)
+            source = reader.source
+            to_its_end = source.is_inflated or (final and source.feed is not None)
+            self._read(reader, None if to_its_end else source.size(), stop, final, told)
             done += reader.at - before
             if stop.is_set():
                 return
@@ -162,15 +164,19 @@ class Job:
                 self.merger.note(source.index, change.note)
                 self.version += 1
         reader.grown_at = now
-        self._read(reader, source.size(), stop, final=source.is_final, told=_nobody)
+        end = None if source.is_inflated else source.size()
+        self._read(reader, end, stop, final=source.is_final, told=_nobody)
 
-    def _read(self, reader: Reader, end: int, stop: threading.Event, final: bool, told: Callable[[int], None]) -> None:
-        if reader.judged < SETTLED and end > 2 * reader.judged and self._judge(reader, end):
+    def _read(
+        self, reader: Reader, end: int | None, stop: threading.Event, final: bool, told: Callable[[int], None]
+    ) -> None:
+        """Read lines up to an offset; None: to the end of a pipe or compressed file, however long that takes."""
+        size = reader.source.fill(SETTLED, stop, wait=final) if end is None else end
+        if reader.judged < SETTLED and size > 2 * reader.judged and self._judge(reader, size):
             self._read_again(stop)
         mapper, translation = self._mapper(reader.dialect)
         context = ClockContext(latest_ns=reader.source.mtime, utc_offset_s=self.options.utc_offset_s)
-        limit = None if final and reader.source.feed is not None else end
-        for block in blocks(reader.source, reader.at, limit, stop=stop, final=final, continues=reader.inside):
+        for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             part = mapper.map(block.data, context)
             with self._lock:
                 self.merger.add(reader.source.index, block.offset, part, translation, block.continues)
@@ -178,7 +184,7 @@ class Job:
             reader.at = block.end
             reader.inside = block.unfinished or not block.data.endswith(b"\n")
             told(reader.at)
-        reader.holds = reader.at < end
+        reader.holds = reader.at < size
 
     def _mapper(self, dialect: Dialect) -> tuple[Mapper, Translation]:
         found = self._mappers.get(dialect)

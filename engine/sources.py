@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 from l4tui.engine import compressed
@@ -121,6 +122,14 @@ class Source:
         """Make more bytes readable where that takes an act: inflate a piece, or wait for a pipe."""
         return self.feed is not None and self.feed.more(self.size(), timeout)
 
+    def fill(self, size: int, stop: Event | None = None, *, wait: bool = False) -> int:
+        """Make `size` bytes readable if there are so many; `wait`: a pipe is waited for. Return the size then."""
+        while self.feed is not None and (have := self.size()) < size and (stop is None or not stop.is_set()):
+            more = self.feed.more(have, 0.1 if wait else 0.0)
+            if not more and (self.is_final or not wait):
+                break
+        return self.size()
+
     def continue_with(self, file: OpenFile, known: int, skip: int = 0, *, torn: bool, lost: bool = False) -> int:
         """End the stream at `known` and go on with another file behind it; return the offset where that begins.
 
@@ -141,6 +150,11 @@ class Source:
     def is_final(self) -> bool:
         """True when nothing more will come; a plain file never says so."""
         return self.feed is not None and self.feed.is_final
+
+    @property
+    def is_inflated(self) -> bool:
+        """True for a compressed file: its size is known, and its text there, only as far as it has been read."""
+        return isinstance(self.feed, compressed.Inflation)
 
     @property
     def is_mirror(self) -> bool:

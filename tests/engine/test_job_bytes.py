@@ -1,0 +1,113 @@
+"""A job over sources that grow, end, are rotated or come packed: every line once, in its own dialect."""
+
+import gzip
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from l4tui.engine.discovery import discover
+from l4tui.engine.job import Job
+from l4tui.engine.model import Flag
+from l4tui.engine.sources import open_pipe
+
+LABELLED = b"".join(b"%2d: step %d of rank\n" % (n % 12, n) for n in range(2400))
+
+
+def until(job: Job, reached: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached() and time.monotonic() < deadline:
+        job.wait(0.1)
+        job.poll()
+    assert reached()
+
+
+def follow(path: Path) -> Job:
+    found = discover([str(path)])
+    job = Job(found.choose(0).sources, found=found, follow=True)
+    job.read_all(final=False)
+    return job
+
+
+def per_rank(job: Job) -> dict[int, int]:
+    return dict(job.snapshot().counts().per_rank)
+
+
+def test_packed_log_reads_like_the_plain_one(tmp_path):
+    (tmp_path / "job.log.gz").write_bytes(gzip.compress(LABELLED))
+    job = follow(tmp_path / "job.log.gz")
+    assert per_rank(job) == dict.fromkeys(range(12), 200)
+    job.close()
+
+
+def test_slow_pipe_reads_like_the_file():
+    out, into = os.pipe()
+    job = Job([open_pipe(out)])
+    os.close(out)
+
+    def write() -> None:
+        with os.fdopen(into, "wb") as file:
+            time.sleep(0.3)
+            file.write(LABELLED)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    job.read_all()
+    writer.join()
+    assert per_rank(job) == dict.fromkeys(range(12), 200)
+
+
+def test_pipe_with_a_prompt_does_not_hold_up_the_others():
+    out, into = os.pipe()
+    job = Job([open_pipe(out)], follow=True)
+    os.close(out)
+    os.write(into, b"password: ")
+    until(job, lambda: job.snapshot().length == 1)
+    began = time.monotonic()
+    job.poll()
+    assert time.monotonic() - began < 1
+    os.write(into, b"ok\n")
+    until(job, lambda: job.readers[0].at == 13)
+    os.close(into)
+    job.close()
+
+
+def test_rotation_is_a_line_of_its_own(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_bytes(b"old 1\nold 2\n")
+    job = follow(path)
+    path.rename(tmp_path / "job.log.1")
+    with (tmp_path / "job.log.1").open("ab") as file:
+        file.write(b"late\n")
+    path.write_bytes(b"new 1\n")
+    until(job, lambda: job.snapshot().length >= 5)
+    snap = job.snapshot()
+    assert [snap.raw(e) for e in range(snap.length) if not snap.flags[e] & Flag.NOTE] == [
+        b"old 1",
+        b"old 2",
+        b"late",
+        b"new 1",
+    ]
+    assert int(snap.flags[3]) & Flag.NOTE
+    assert b"rotated" in snap.raw(3)
+    job.close()
+
+
+def test_burst_is_absorbed(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_bytes(b"")
+    job = follow(path)
+
+    def write() -> None:
+        with path.open("ab", buffering=0) as file:
+            for number in range(20):
+                file.write(b"".join(b"[rank%d]: step %d\n" % (n % 8, number * 2000 + n) for n in range(2000)))
+                time.sleep(0.01)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    until(job, lambda: job.snapshot().length == 40_000, 20)
+    writer.join()
+    assert per_rank(job) == dict.fromkeys(range(8), 5000)
+    job.close()
