@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the scenarios, styles and layouts")
     parser.add_argument("--scenario", metavar="NAME", default=DEFAULT, help=f"what goes wrong (default: {DEFAULT})")
     parser.add_argument("--ranks", metavar="N", type=int, default=64, help="ranks of the job (default: 64)")
-    parser.add_argument("--nodes", metavar="N", type=int, help="nodes of the job (default: 8 ranks a node)")
+    parser.add_argument("--nodes", metavar="N", type=int, help="nodes of the job (default: up to 8 ranks a node)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed is another job (default: 0)")
     parser.add_argument("--rate", metavar="X", type=float, default=1.0, help="simulated seconds a second (default: 1)")
     parser.add_argument("--style", choices=list(STYLES), default="python", help="how the program logs")
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, config: Config, open_tui: OpenTui | None = Non
     """List, write or show a simulated job."""
     if args.list:
         return list_all()
-    nodes = args.nodes or max(1, args.ranks // 8)
+    nodes = args.nodes or args.ranks // next((n for n in range(8, 1, -1) if args.ranks % n == 0), 1)
     check(args, nodes)
     if args.write:
         return write_job(args, nodes)

@@ -32,9 +32,12 @@ def prepare(spec: Spec) -> tuple[Job, Fault]:
     """Set up a job and its fault.
 
     Raises:
-        ValueError: an unknown scenario, style or layout, or ranks that do not divide over the nodes.
+        ValueError: an unknown scenario or style, or a job too small for the scenario.
     """
     scenario = scenario_named(spec.scenario)
+    if spec.ranks < scenario.least_ranks or spec.nodes < scenario.least_nodes:
+        needs = f"{scenario.least_ranks} ranks on {scenario.least_nodes} nodes"
+        raise ValueError(f"scenario {spec.scenario} needs at least {needs}")
     job = Job(spec, style_named(spec.style))
     job.npu = scenario.npu
     return job, scenario.fault(job)

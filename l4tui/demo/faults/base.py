@@ -102,3 +102,5 @@ class Scenario:
     cause: str  # as in a report's verdict; "" when healthy
     fault: type[Fault]
     npu: bool = False
+    least_ranks: int = 1
+    least_nodes: int = 1

@@ -153,9 +153,15 @@ class NotifyTimeout(Fault):
 
 
 SCENARIOS = (
-    Scenario("hang-collective", "one rank skips a collective, all others time out", "hang", SkippedCollective),
-    Scenario("hang-frozen", "one rank freezes without a word, all others time out", "hang", Frozen),
-    Scenario("desync", "a desync report names the rank that did not join", "desync", Desync),
-    Scenario("collective-mismatch", "one rank runs another collective than all others", "desync", Mismatch),
-    Scenario("hccl-timeout", "NPUs: ranks wait for a silent one (EI0002)", "hang", NotifyTimeout, npu=True),
+    Scenario(
+        "hang-collective", "one rank skips a collective, all others time out", "hang", SkippedCollective, least_ranks=2
+    ),
+    Scenario("hang-frozen", "one rank freezes without a word, all others time out", "hang", Frozen, least_ranks=2),
+    Scenario("desync", "a desync report names the rank that did not join", "desync", Desync, least_ranks=2),
+    Scenario(
+        "collective-mismatch", "one rank runs another collective than all others", "desync", Mismatch, least_ranks=2
+    ),
+    Scenario(
+        "hccl-timeout", "NPUs: ranks wait for a silent one (EI0002)", "hang", NotifyTimeout, npu=True, least_ranks=2
+    ),
 )

@@ -113,6 +113,10 @@ class NodeDown(Fault):
 
 
 SCENARIOS = (
-    Scenario("ib-flap", "a network port goes down, its peers report it", "network", LinkFlap),
-    Scenario("node-down", "a node goes down, the scheduler cancels the step", "crash", NodeDown),
+    Scenario(
+        "ib-flap", "a network port goes down, its peers report it", "network", LinkFlap, least_ranks=2, least_nodes=2
+    ),
+    Scenario(
+        "node-down", "a node goes down, the scheduler cancels the step", "crash", NodeDown, least_ranks=2, least_nodes=2
+    ),
 )

@@ -40,7 +40,7 @@ class OddVersion(Fault):
         warning = f"package versions differ from the lock file: nvidia-nccl {self.OLD} != {self.NEW}"
         job.say(head, job.now + SECOND, "pretrain.py:29:check_packages", warning, "WARNING")
         job.wait(2)
-        job.raw(0 if head else job.per_node % job.ranks, job.now, f"NCCL version {self.NEW}+cuda12.8")
+        job.raw(0 if head else job.per_node, job.now, f"NCCL version {self.NEW}+cuda12.8")
         job.raw(head, job.now + 30 * MS, f"NCCL version {self.OLD}+cuda12.4")
         job.wait(1)
         deaths = []
@@ -58,7 +58,7 @@ class OddVersion(Fault):
             job.raise_on(rank, now + 40 * MS, traceback(frames, error))
             deaths.append(Death(rank, now + DYING, 1))
         job.wait(2)
-        launchers.fail(job, deaths or [Death(head, job.now, 1)])
+        launchers.fail(job, deaths)
         job.wait(2)
 
 
@@ -189,9 +189,8 @@ class MissingNode(Fault):
     stage, scope, ends, outcome = "init", "nodes", True, "failed"
 
     def prepare(self) -> None:
-        if self.job.nodes > 1:
-            node = 1 + int(self.rng.integers(self.job.nodes - 1))
-            self.ranks, self.nodes = list(self.job.ranks_of(node)), [node]
+        node = 1 + int(self.rng.integers(self.job.nodes - 1))
+        self.ranks, self.nodes = list(self.job.ranks_of(node)), [node]
         self.patterns, self.scopes = (
             (r"Timed out after \d+ seconds waiting for clients\. \d+/\d+ clients joined",),
             ("any",),
@@ -216,8 +215,17 @@ class MissingNode(Fault):
 
 
 SCENARIOS = (
-    Scenario("node-missing", "one node never joins, all others wait in vain", "hang", MissingNode),
-    Scenario("version-mismatch", "one node has another NCCL version", "version", OddVersion),
+    Scenario(
+        "node-missing",
+        "one node never joins, all others wait in vain",
+        "hang",
+        MissingNode,
+        least_ranks=2,
+        least_nodes=2,
+    ),
+    Scenario(
+        "version-mismatch", "one node has another NCCL version", "version", OddVersion, least_ranks=2, least_nodes=2
+    ),
     Scenario("config-error", "all ranks refuse the configuration", "config", BadConfig),
     Scenario("time-limit", "the scheduler's time limit ends the job", "scheduler", TimeLimit),
     Scenario("port-in-use", "the rendezvous port is taken on the first node", "config", PortInUse),

@@ -159,12 +159,22 @@ def test_suite_gives_each_case_a_healthy_sibling(tmp_path: Path) -> None:
 def test_bad_wishes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="unknown scenario"):
         write(tmp_path, "nonsense")
+    with pytest.raises(ValueError, match="needs at least 2 ranks"):
+        write(tmp_path, "desync", ranks=1, nodes=1)
     with pytest.raises(ValueError, match="do not divide"):
         write(tmp_path, ranks=10, nodes=4)
     with pytest.raises(ValueError, match="unknown layout"):
         write(tmp_path, layout="smoke")
     with pytest.raises(ValueError, match="unknown style"):
         style_named("smoke")
+
+
+@pytest.mark.parametrize(("ranks", "nodes"), [(1, 1), (2, 2), (6, 3)])
+def test_small_jobs_can_be_simulated(tmp_path: Path, ranks: int, nodes: int) -> None:
+    for name, row in scenarios().items():
+        if ranks >= row.least_ranks and nodes >= row.least_nodes:
+            truth = write(tmp_path / name, name, ranks=ranks, nodes=nodes, iterations=10)
+            assert truth["iteration"] is None or 0 < truth["iteration"] <= 10
 
 
 def test_names_offered_are_names_known() -> None:
