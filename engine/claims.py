@@ -143,14 +143,15 @@ class Evidence:
             if max(speaker.pid, speaker.tid) >= 0:
                 self._put(self.agents[speaker.source, who.era], speaker.pid if speaker.pid >= 0 else speaker.tid)
             return
-        for key in self._keys(speaker, who, who.node, who.era, who.local, ()):
-            if key not in self.claims:
+        keys = self._keys(speaker, who, who.node, who.era, who.local, ())
+        for key in keys:
+            if not isinstance(key, Process) and key not in self.claims:  # seats and numbers count, unclaimed too
                 self.claims[key] = Claimed()
                 self.version += 1
         if 0 <= speaker.rank <= LARGEST:
-            self._claim(self._keys(speaker, who, who.node, who.era, who.local, ()), speaker.rank, Grade.STRONG)
+            self._claim(keys, speaker.rank, Grade.STRONG)
         if 0 <= speaker.self_rank <= LARGEST:
-            self._claim(self._keys(speaker, who, who.node, who.era, who.local, ()), speaker.self_rank, Grade.WEAK)
+            self._claim(keys, speaker.self_rank, Grade.WEAK)
             self._put(self.origins[who.era, speaker.self_rank], _origin(speaker, who))
 
     def learn(self, fact: Fact) -> None:
