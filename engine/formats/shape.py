@@ -133,7 +133,8 @@ def needed_literals(regex: re.Pattern[bytes]) -> tuple[bytes, ...]:
     nodes = tree_of(regex)
     if nodes is None:
         return ()
-    return tuple(dict.fromkeys(text.lower() for text in _best(_choices(nodes))))
+    texts = {text.lower() for text in _best(_choices(nodes))}
+    return tuple(sorted(text for text in texts if not any(other in text for other in texts if other != text)))
 
 
 def is_anchored(regex: re.Pattern[bytes]) -> bool:
