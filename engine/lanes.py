@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from l4tui.engine.model import UNKNOWN, Speaker
 
 Lane = tuple[int | str | None, ...]
@@ -26,3 +29,9 @@ def lane_of(speaker: Speaker) -> Lane:
         process = (speaker.self_rank, speaker.node, speaker.pid, speaker.tid)
         return ("header", speaker.source, speaker.epoch, *process, speaker.stream)
     return ("source", speaker.source, speaker.epoch, speaker.node, speaker.stream)
+
+
+def lane_order(lane: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of a block by lane, in file order within each; numpy sorts 16-bit numbers by radix."""
+    small = len(lane) > 0 and int(lane.max()) < 2**16
+    return np.argsort(lane.astype(np.uint16) if small else lane, kind="stable")

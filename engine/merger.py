@@ -13,7 +13,7 @@ import numpy as np
 from l4tui.engine.clock import date_carry
 from l4tui.engine.facts import attempt_told, read, spoken_by
 from l4tui.engine.identity import Identity
-from l4tui.engine.lanes import lane_of
+from l4tui.engine.lanes import lane_of, lane_order
 from l4tui.engine.mapper import Part
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, LineClass, Marker, Speaker
 from l4tui.engine.planbook import PlanBook, Translation
@@ -82,9 +82,10 @@ class Merger:
             time = date_carry(time, carry.clock, part.dateless)
         clock = self._carry_clock(carry, time)
         lane = self._lane.view()[speaker]
-        heads = assemble(lane, line_class, flags, self._records, self.store.length)
-        iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan])
-        stage = carry_stages(self.book.stage_action.view()[plan], lane, self._stages, source)
+        order = lane_order(lane)
+        heads = assemble(lane, line_class, flags, self._records, self.store.length, order)
+        iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan], order)
+        stage = carry_stages(self.book.stage_action.view()[plan], lane, self._stages, source, order)
         self._count(carry, speaker, flags)
         columns = {
             "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,
@@ -183,7 +184,9 @@ class Merger:
         carry.clock = int(clock[-1]) if len(clock) else carry.clock
         return clock
 
-    def _iterations(self, carry: SourceCarry, lane: np.ndarray, mark: np.ndarray, marker: np.ndarray) -> np.ndarray:
+    def _iterations(
+        self, carry: SourceCarry, lane: np.ndarray, mark: np.ndarray, marker: np.ndarray, order: np.ndarray
+    ) -> np.ndarray:
         """Return the iteration of every line: of its lane's markers, else of its source's."""
         marked = mark >= 0
         if not marked.any() and self._after.length == 0:
@@ -195,7 +198,6 @@ class Merger:
         of_source = _forward(mark, after, marked, np.full(len(lane), carry.after), np.zeros(len(lane), np.int64))
         if marked.any():
             carry.after = int(after[np.flatnonzero(marked)[-1]])
-        order = np.argsort(lane, kind="stable")
         lanes = lane[order]
         index = np.arange(len(lanes))
         first = np.maximum.accumulate(np.where(np.diff(lanes, prepend=-1) != 0, index, 0))

@@ -12,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from l4tui.engine.lanes import lane_order
 from l4tui.engine.lineclass import classify, is_progress
 from l4tui.engine.model import UNKNOWN, LineClass
 
@@ -103,18 +104,21 @@ class RecordCarry:
             self.left = np.append(self.left, np.zeros(more, np.int16))
 
 
-def assemble(lane: Ints, line_class: Ints, flags: Ints, carry: RecordCarry, base: int = 0) -> Ints:
+def assemble(
+    lane: Ints, line_class: Ints, flags: Ints, carry: RecordCarry, base: int = 0, order: Ints | None = None
+) -> Ints:
     """Return the entry of the first line of each line's record; any cut into blocks gives the same.
 
     Args:
         lane, line_class, flags: one row per entry of a block, in file order; lanes are small numbers.
         carry: read and brought up to date.
         base: entry of the block's first row.
+        order: lane_order(lane), where it is known already.
     """
     n = len(lane)
     if not n:
         return np.zeros(0, np.int64)
-    order = np.argsort(lane, kind="stable")
+    order = lane_order(lane) if order is None else order
     lanes, classes = np.asarray(lane)[order], np.asarray(line_class)[order]
     carry.grow(int(lanes[-1]) + 1)
     firsts = np.flatnonzero(np.diff(lanes, prepend=-1))

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from l4tui.engine.formats.shape import needed_literals
+from l4tui.engine.lanes import lane_order
 from l4tui.engine.model import UNKNOWN, Marker
 
 Ints = NDArray[np.int64]
@@ -29,9 +31,10 @@ _THEN = np.array([UNKNOWN] + [t for _ in NAMES for t in range(_WIDTH)], np.int64
 
 
 class Rule(NamedTuple):
-    """One rule of stages.toml, compiled."""
+    """One pattern of stages.toml, compiled."""
 
     regex: re.Pattern[bytes]
+    literals: tuple[bytes, ...]  # lower case; every match holds one of them
     action: int
 
 
@@ -47,17 +50,21 @@ def rules() -> tuple[Rule, ...]:
     out = []
     for row in table["rule"]:
         stage, then = row["stage"], row.get("then", row["stage"])
-        joined = "|".join(f"(?:{pattern})" for pattern in row["patterns"])
-        out.append(Rule(re.compile(joined.encode(), re.IGNORECASE), action_of(NAMES.index(stage), _LATER.index(then))))
+        action = action_of(NAMES.index(stage), _LATER.index(then))
+        for pattern in row["patterns"]:
+            regex = re.compile(pattern.encode(), re.IGNORECASE)
+            out.append(Rule(regex, needed_literals(regex) or (b"",), action))
     return tuple(out)
 
 
 def stage_action(text: bytes, marker: Marker = Marker.NONE) -> int:
     """Return the action of a message (or of its shape), NO_ACTION for most; an iteration marker means training."""
     head = text[:READ]
-    for rule in rules():
-        if rule.regex.search(head):
-            return rule.action
+    lowered = head.lower()
+    for regex, literals, action in rules():
+        for literal in literals:  # most rules end here, at 40 ns
+            if literal in lowered and regex.search(head):
+                return action
     return action_of(TRAIN, TRAIN) if marker else NO_ACTION
 
 
@@ -78,7 +85,7 @@ class StageCarry:
 
 
 class _Kept(NamedTuple):
-    """What is carried, one value per lane or per row."""
+    """What is carried, one value per lane or per action."""
 
     stage: Ints  # of the next line
     at: Ints  # position of the action that named it
@@ -86,49 +93,72 @@ class _Kept(NamedTuple):
     base_at: Ints
 
 
-def carry_stages(actions: Ints, lane: Ints, carry: StageCarry, source: int = 0) -> NDArray[np.int8]:
+def carry_stages(
+    actions: Ints, lane: Ints, carry: StageCarry, source: int = 0, order: Ints | None = None
+) -> NDArray[np.int8]:
     """Return the stage of every line (index into NAMES, −1 unknown); any cut into blocks gives the same.
 
     A line is in the stage its lane last named, unless another lane of the source has begun to train (or to train on)
     since: of many ranks often one alone says so. A lane that never named a stage is in its source's.
-    Arrays have one row per entry of a block of one source, in file order.
+
+    Args:
+        actions, lane: one row per entry of a block of one source, in file order.
+        order: lane_order(lane), where it is known already.
     """
-    n = len(actions)
-    if not n:
+    if not len(actions):
         return np.zeros(0, np.int8)
     carry.grow(int(lane.max()) + 1)
-    place = carry.rows + np.arange(n)
-    own, then = _OWN[actions], _THEN[actions]
     before, trained = carry.sources.get(source, ((UNKNOWN,) * len(_Kept._fields), UNKNOWN))
-    common = _forward(then, np.zeros(n, np.int64), _Kept(*(np.full(n, value) for value in before)), place)
-    train = np.maximum.accumulate(np.where(then == TRAIN, place, trained))
-    order = np.argsort(lane, kind="stable")
-    lanes = lane[order]
-    firsts = np.flatnonzero(np.diff(lanes, prepend=-1))
-    ends = np.append(firsts[1:], n)
-    kept = _forward(then[order], np.repeat(firsts, ends - firsts), _Kept(*carry.lanes[:, lanes]), place[order])
-    stage, at = np.empty(n, np.int64), np.empty(n, np.int64)
-    stage[order], at[order] = kept.stage, kept.at
-    behind = (train > at) & (stage != TEARDOWN)
-    told = np.where(at == UNKNOWN, common.stage, np.where(behind, TRAIN, stage))
-    last = ends - 1
-    carry.lanes[:, lanes[last]] = np.stack([column[last] for column in kept])
+    start = carry.rows
+    carry.rows += len(actions)
+    acts = actions != NO_ACTION
+    rows = np.flatnonzero(acts)
+    if not len(rows):
+        return _told(carry.lanes[0], carry.lanes[1], before[0], trained)[lane]
+    then = _THEN[actions[rows]]
+    slot = np.cumsum(acts)  # actions up to each row, itself among them
+    held = _Kept(*(np.full(len(rows), value) for value in before))
+    common = _settle(then, np.zeros(len(rows), np.int64), held, start + rows)
+    train = np.maximum.accumulate(np.where(then == TRAIN, start + rows, trained))
+    stage, at = _by_lane(actions, lane, carry, start, lane_order(lane) if order is None else order)
+    told = _told(stage, at, np.append(before[0], common.stage)[slot], np.append(trained, train)[slot])
+    told[rows] = _OWN[actions[rows]]
     carry.sources[source] = (tuple(int(column[-1]) for column in common), int(train[-1]))
-    carry.rows += n
-    return np.where(own != UNKNOWN, own, told).astype(np.int8)
+    return told
 
 
-def _forward(then: Ints, first: Ints, kept: _Kept, place: Ints) -> _Kept:
-    """Return for every row what its last action since row `first` leaves, or what was kept before."""
+def _told(stage: Ints, at: Ints, common: Ints | int, trained: Ints | int) -> NDArray[np.int8]:
+    """Return the stage of lines that say nothing: their lane's, or what their source has come to."""
+    behind = (trained > at) & (stage != TEARDOWN)
+    return np.where(at == UNKNOWN, common, np.where(behind, TRAIN, stage)).astype(np.int8)
+
+
+def _by_lane(actions: Ints, lane: Ints, carry: StageCarry, start: int, order: Ints) -> tuple[Ints, Ints]:
+    """Return per row the stage its lane last named and where; bring the carry up to date."""
+    lanes = lane[order]
+    acts = actions[order] != NO_ACTION
+    rows = order[acts]
+    firsts = np.flatnonzero(np.diff(lanes, prepend=-1))
+    slot = np.cumsum(acts)
+    empty = np.repeat(slot[firsts] - acts[firsts], np.diff(np.append(firsts, len(lanes))))  # actions of lanes before
+    named = lanes[acts]
+    kept = _settle(_THEN[actions[rows]], empty[acts], _Kept(*carry.lanes[:, named]), start + rows)
+    inside = slot > empty
+    stage, at = np.empty(len(lane), np.int64), np.empty(len(lane), np.int64)
+    stage[order] = np.where(inside, kept.stage[slot - 1], carry.lanes[0, lanes])
+    at[order] = np.where(inside, kept.at[slot - 1], carry.lanes[1, lanes])
+    last = np.flatnonzero(np.diff(named, append=-1))
+    carry.lanes[:, named[last]] = np.stack([column[last] for column in kept])
+    return stage, at
+
+
+def _settle(then: Ints, first: Ints, kept: _Kept, place: Ints) -> _Kept:
+    """Return what holds after each action: `first` is the first action of the same lane, `kept` what held before it."""
     index = np.arange(len(then))
-    acts = then != UNKNOWN
-    basic = acts & (then != BACK) & (then != PASSING[0]) & (then != PASSING[1])
-    last_basic = np.maximum.accumulate(np.where(basic, index, -1))
-    here = last_basic >= first
-    base = np.where(here, then[last_basic], kept.base).astype(np.int64)
-    base_at = np.where(here, place[last_basic], kept.base_at).astype(np.int64)
-    last = np.maximum.accumulate(np.where(acts, index, -1))
-    here, back = last >= first, then[last] == BACK
-    stage = np.where(here, np.where(back, base, then[last]), kept.stage).astype(np.int64)
-    at = np.where(here, np.where(back, base_at, place[last]), kept.at).astype(np.int64)
-    return _Kept(stage, at, base, base_at)
+    basic = (then != BACK) & (then != PASSING[0]) & (then != PASSING[1])
+    last = np.maximum.accumulate(np.where(basic, index, -1))
+    here = last >= first
+    base = np.where(here, then[last], kept.base)
+    base_at = np.where(here, place[last], kept.base_at)
+    back = then == BACK
+    return _Kept(np.where(back, base, then), np.where(back, base_at, place), base, base_at)
