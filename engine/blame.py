@@ -105,7 +105,8 @@ def _spare_the_many(case: Case, found: list[Finding]) -> list[Finding]:
     for f in found:
         if f.rank >= 0:
             by_kind[f.kind, f.strength].add(f.rank)
-    many = {key for key, ranks in by_kind.items() if len(ranks) > 1 and 2 * len(ranks) > max(case.world, len(case.ranks))}
+    world = max(case.world, len(case.ranks))
+    many = {key for key, ranks in by_kind.items() if len(ranks) > 1 and world > 2 and 2 * len(ranks) > world}
     return [f for f in found if (f.kind, f.strength) not in many or f.rank < 0]
 
 
@@ -159,9 +160,10 @@ def _nodes(
 def _decide(
     case: Case, ranks: list[Candidate], nodes: list[Candidate], job: list[Finding], weights: Weights
 ) -> Blame:
-    best = max([c.decibans for c in (*ranks[:1], *nodes[:1])], default=0.0)
+    best_rank = ranks[0].decibans if ranks else 0.0
+    best = max(best_rank, nodes[0].decibans if nodes else 0.0)
     for_job = weights.job if any(f.strength is Strength.STRONG for f in job) else 0.0
-    together = [c for c in ranks if c.decibans >= max(best - CLOSE, LEAST)]
+    together = _together(ranks, nodes)
     odds = [10 ** (c.decibans / 10) for c in ranks]
     total = sum(odds) + 10 ** (weights.nobody / 10) + (10 ** (for_job / 10) if for_job else 0.0)
     if for_job >= max(best, weights.nobody) and for_job > 0:
@@ -175,6 +177,22 @@ def _decide(
     nodes = [c for c in nodes if c.decibans >= LEAST][:SHOWN]
     accused = tuple(c.rank for c in together)
     return Blame(tuple(listed), tuple(nodes), tuple(job), scope, round(share / max(total, share), 3), accused)
+
+
+def _together(ranks: list[Candidate], nodes: list[Candidate]) -> list[Candidate]:
+    """Ranks as heavy as the heaviest, and those of its node against whom the same is said."""
+    if not ranks or ranks[0].decibans < LEAST:
+        return []
+    lead = ranks[0]
+    if nodes and nodes[0].node != lead.node and nodes[0].decibans > lead.decibans + CLOSE:
+        return []
+    same = {(f.kind, f.sentence) for f in lead.findings[:1] if f.strength is Strength.STRONG}
+    return [
+        c
+        for c in ranks
+        if c.decibans >= lead.decibans - CLOSE
+        or (c.node == lead.node and any((f.kind, f.sentence) in same for f in c.findings))
+    ]
 
 
 def _is_nodes(case: Case, together: list[Candidate], nodes: list[Candidate]) -> bool:

@@ -12,6 +12,7 @@ from l4tui.engine.evidence.case import Baseline, Case, Suspicion
 from l4tui.engine.evidence.finding import Strength
 from l4tui.engine.evidence.record import Journal
 from l4tui.engine.evidence.roots import EventSeen, events_of
+from l4tui.engine.homes import Homes, find_homes
 from l4tui.engine.library.loading import Library
 from l4tui.engine.library.matching import scan
 from l4tui.engine.library.pattern import Role
@@ -46,7 +47,8 @@ def diagnose(
     """Diagnose a job; of several attempts the last one that accuses somebody is told."""
     sightings = sight(journal, scan(journal, library).hits)
     attempts = tuple(int(a) for a in np.unique(journal.era)) or (0,)
-    found = [_judge(journal, sightings, a, baseline, tuple(suspicions)) for a in reversed(attempts)]
+    homes = find_homes(journal, sightings)
+    found = [_judge(journal, sightings, homes, a, baseline, tuple(suspicions)) for a in reversed(attempts)]
     outcome = outcome_of(found[0][0])
     case, blame = next((f for f in found if _decides(*f, only=len(found) == 1)), found[0])
     if ranker != "blame":
@@ -66,7 +68,12 @@ def diagnose(
 
 
 def _judge(
-    journal: Journal, sightings: list[Sighting], attempt: int, baseline: Baseline | None, suspicions: tuple[Suspicion, ...]
+    journal: Journal,
+    sightings: list[Sighting],
+    homes: Homes,
+    attempt: int,
+    baseline: Baseline | None,
+    suspicions: tuple[Suspicion, ...],
 ) -> tuple[Case, Blame]:
     mine = tuple(s for s in sightings if journal.era[s.row] == attempt)
     completed = is_completed(journal, sightings, attempt)
@@ -77,8 +84,7 @@ def _judge(
         completed=completed,
         baseline=baseline,
         suspicions=suspicions,
-        pids=_pids(sightings),
-        hosts=_hosts(journal, sightings),
+        homes=homes,
     )
     found, job = gather(case)
     return case, combine(case, found, job, shipped_weights())
@@ -100,24 +106,3 @@ def _decides(case: Case, blame: Blame, *, only: bool) -> bool:
     if not began and not case.roles(Role.INITIATING):
         return False
     return any(f.strength is Strength.STRONG for f in (*blame.job, *(f for c in blame.ranks[:1] + blame.nodes[:1] for f in c.findings)))
-
-
-def _pids(sightings: Sequence[Sighting]) -> dict[int, int]:
-    out: dict[int, int] = {}
-    for s in sightings:
-        if s.pattern.id == "fact.rank-pid":
-            pid, rank = s.groups.get("pid", s.groups.get("pid2")), s.groups.get("rank", s.groups.get("rank2"))
-            if pid and rank:
-                out[int(pid)] = int(rank)
-    return out
-
-
-def _hosts(journal: Journal, sightings: Sequence[Sighting]) -> dict[str, str]:
-    """Addresses that lines tell of the node they were written on."""
-    out: dict[str, str] = {}
-    for s in sightings:
-        if s.pattern.id == "fact.node-address":
-            node = journal.nodes[int(journal.node[s.row])] if journal.node[s.row] >= 0 else journal.node_of.get(s.rank)
-            if node:
-                out.setdefault(s.groups["ip"], node)
-    return out

@@ -112,13 +112,14 @@ def _own_role(journal: Journal, sighting: Sighting, progress: Progress) -> Role:
 
 
 def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]:
-    """Demote exceptions that only follow: after the same rank's cascade, or a weak copy of a plainer statement."""
+    """Demote what only follows: after the same rank's cascade, explained by a plainer line, or said again."""
     first_cascade: dict[tuple[int, int], int] = {}
     copied_cascade = {s.rank for s in found if s.role is Role.CASCADE and s.copied}
     for s in found:
         if s.role is Role.CASCADE and s.rank >= 0 and not s.copied:
             first_cascade.setdefault((s.rank, int(journal.era[s.row])), s.row)
-    plain = {(s.pattern.cause, s.rank) for s in found if s.role is Role.INITIATING and s.pattern.strong}
+    explained = {name: s.rank for s in found if s.role is Role.INITIATING for name in s.pattern.explains}
+    told: set[str] = set()
     out: list[Sighting] = []
     for s in found:
         if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and not s.pattern.hardware:
@@ -126,9 +127,10 @@ def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]
             generic = s.pattern.id == "python.exception"
             follows = at is not None and at < s.row and s.rank >= 0 and generic
             follows = follows or (s.copied and generic and s.rank in copied_cascade)
-            others = {rank for cause, rank in plain if cause == s.pattern.cause and rank >= 0}
-            retold = not s.pattern.strong and bool(others) and s.rank not in others
-            if follows or retold:
+            if follows or explained.get(s.pattern.id, s.rank) != s.rank:
                 s = replace(s, role=Role.CASCADE)
+        if s.role is Role.INITIATING and s.pattern.once:
+            s = replace(s, role=Role.CASCADE) if s.pattern.id in told else s
+            told.add(s.pattern.id)
         out.append(s)
     return out

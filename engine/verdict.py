@@ -10,12 +10,12 @@ import numpy as np
 
 from l4tui.engine.blame import Blame, Candidate
 from l4tui.engine.evidence.case import Case, word_ranks
-from l4tui.engine.evidence.finding import Finding
+from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.library.pattern import Role
-from l4tui.engine.model import UNKNOWN
 from l4tui.engine.outcome import Outcome
 
 UNSURE = 0.5
+_PATH = re.compile(r"(?:iter|step|ckpt|checkpoint|global_step)[_\-]?0*(\d+)\b", re.IGNORECASE)
 
 # What a frame of a traceback tells of the stage; the deepest frame of the program's own code decides.
 _FRAMES = (
@@ -51,12 +51,13 @@ def conclude(case: Case, blame: Blame, outcome: Outcome) -> Verdict:
     cause = _sharpen(case, cause, findings)
     iteration = _iteration(case, blame, findings)
     stage = _stage(case, blame, findings)
+    iteration = iteration if stage in (None, "train", "checkpoint", "eval", "teardown") else None
     actions = tuple(dict.fromkeys(a for f in findings for a in f.actions))
     return Verdict(
         summary=_sentence(case, blame, lead, stage, iteration, outcome),
         cause=cause,
         stage=stage,
-        iteration=iteration if stage in (None, "train", "checkpoint", "eval", "teardown") else None,
+        iteration=iteration,
         scope=blame.scope,
         confidence=blame.confidence,
         actions=actions,
@@ -108,51 +109,66 @@ def _sentence(
 
 
 def _iteration(case: Case, blame: Blame, findings: list[Finding]) -> int | None:
-    known = [f.iteration for f in findings if f.iteration >= 0]
+    """The culprit's iteration: what its evidence tells, then where its lines stand, then how far the job was."""
+    j = case.journal
+    named = [int(m[1]) for f in findings[:2] for r in f.rows[:1] if f.cause == "storage" and (m := _PATH.search(j.text(r)))]
+    known = named + [f.iteration for f in findings if f.iteration >= 0]
+    known += [int(j.iteration[r]) for f in findings for r in f.rows[:1] if j.iteration[r] >= 0]
+    known += [at for rank in blame.accused if (at := case.iteration_of(rank)) >= 0]
     if known:
         return known[0]
-    for rank in blame.accused:
-        if (at := case.iteration_of(rank)) >= 0:
-            return at
     if blame.scope == "job":
         return None
     ends = [at for r in case.ranks if (at := case.iteration_of(r)) >= 0]
-    return int(np.median(ends)) if ends else None
+    carried = j.iteration[case.mask]
+    return int(np.median(ends)) if ends else int(carried.max(initial=-1)) if (carried >= 0).any() else None
 
 
 def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
-    lead = next((f for f in findings if f.rows), findings[0])
-    for rows in (lead.rows, *(f.rows for f in findings if f.root)):
-        if (told := _from_frames(case, rows)) is not None:
+    """The culprit's stage: from its own traceback, from the message, from its own lines, from its peers'."""
+    j = case.journal
+    own = [f for f in findings if f.root and f.kind in ("first_exception", "hardware", "value") and f.rows]
+    for f in own:
+        if f.kind == "first_exception" and (told := _from_frames(case, f.rows)) is not None:
             return told
+    lead = findings[0]
     for f in findings:
-        if f.stage:
+        if f.stage and (f.kind == lead.kind or f.strength is Strength.STRONG):
             return f.stage
-    j = case.journal
-    own = [int(j.stage[r]) for r in lead.rows if j.rank[r] >= 0 and j.stage[r] >= 0]
-    if own and lead.kind not in ("explicit_blame", "silence", "progress_gap"):
-        return j.stages[Counter(own).most_common(1)[0][0]]
-    return _last_stage(case, blame.accused)
+    if lead.kind == "progress_gap" and "went on" in lead.sentence and lead.rows and j.stage[lead.rows[0]] >= 0:
+        return j.stages[int(j.stage[lead.rows[0]])]
+    if lead.kind == "explicit_blame" and lead.cause == "desync":
+        return _last_stage(case)
+    wrote = [int(j.stage[r]) for f in (own or findings) for r in f.rows if _is_own(case, blame, r) and j.stage[r] >= 0]
+    if wrote and (own or lead.kind not in ("silence", "progress_gap")):
+        return j.stages[Counter(wrote).most_common(1)[0][0]]
+    stage = _last_stage(case)
+    if lead.kind == "progress_gap" and "collective" in lead.sentence and stage in ("launch", "init", None):
+        return "train"
+    return stage
 
 
-def _last_stage(case: Case, accused: tuple[int, ...] = ()) -> str | None:
-    """Stage in which most ranks wrote their last own line; the accused's own where ranks differ."""
+def _is_own(case: Case, blame: Blame, row: int) -> bool:
+    rank = int(case.journal.rank[row])
+    return rank in blame.accused or (rank < 0 and not case.ranks)
+
+
+def _last_stage(case: Case) -> str | None:
+    """Stage in which most ranks wrote their last own line."""
     j = case.journal
-    lasts = {r: int(j.stage[life.last_row]) for r, life in case.lives.items() if j.stage[life.last_row] >= 0}
-    names = Counter(j.stages[s] for s in lasts.values() if j.stages[s] != "teardown")
-    if not names:
-        here = j.stage[case.mask]
-        here = here[here >= 0]
-        return j.stages[int(here.max())] if len(here) and not case.ranks else ("launch" if not case.ranks else None)
-    return names.most_common(1)[0][0]
+    lasts = [int(j.stage[life.last_row]) for life in case.lives.values()]
+    marked = [int(j.stage[life.last_marked_row]) for life in case.lives.values() if life.last_marked_row >= 0]
+    for stages in (lasts, marked, j.stage[case.mask].tolist()[-200:]):
+        names = Counter(j.stages[s] for s in stages if s >= 0 and j.stages[s] != "teardown")
+        if names:
+            return names.most_common(1)[0][0]
+    return "launch" if not case.ranks else None
 
 
 def _from_frames(case: Case, rows: tuple[int, ...]) -> str | None:
     """Read the stage from the traceback that the row ends."""
     j = case.journal
     for row in rows[:4]:
-        if j.rank[row] == UNKNOWN:
-            continue
         record = np.flatnonzero(j.record == j.record[row])
         record = record[(record <= row) & (j.rank[record] == j.rank[row])]
         if len(record) < 3:

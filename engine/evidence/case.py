@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.evidence.record import Ints, Journal
+from l4tui.engine.homes import Homes
 from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
@@ -65,8 +66,7 @@ class Case:
     completed: bool = False  # this attempt reached its end
     baseline: Baseline | None = None
     suspicions: tuple[Suspicion, ...] = ()
-    pids: Mapping[int, int] = field(default_factory=dict)
-    hosts: Mapping[str, str] = field(default_factory=dict)  # address or name → node
+    homes: Homes = field(default_factory=Homes)
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:
@@ -85,8 +85,8 @@ class Case:
         return self.journal.world_size if self.journal.world_size > 0 else len(self.ranks)
 
     def node_of(self, rank: int) -> str | None:
-        """Return the rank's node."""
-        return self.journal.node_of.get(rank)
+        """Return the rank's node, as the identity knows it or lines tell it."""
+        return self.journal.node_of.get(rank) or self.homes.node.get(rank) or self.homes.sole
 
     def on_node(self, node: str) -> list[int]:
         """Return the ranks of a node that wrote something."""
@@ -159,8 +159,10 @@ class Case:
         for name in ("rank", "rank2"):
             if name in g:
                 return [int(g[name])]
-        if "pid" in g and int(g["pid"]) in self.pids:
-            return [self.pids[int(g["pid"])]]
+        if "pid" in g and int(g["pid"]) in self.homes.rank:
+            return [self.homes.rank[int(g["pid"])]]
+        if g.get("node_index") == "0":
+            return [int(g["local_rank"])]
         if "local_rank" in g:
             rank = self.rank_at(int(g["local_rank"]), sighting.row)
             return [rank] if rank >= 0 else []

@@ -47,7 +47,7 @@ def _named(case: Case) -> list[Finding]:
 def _node(case: Case, s: Sighting) -> str | None:
     for name in ("node", "host", "ip"):
         if name in s.groups:
-            return case.hosts.get(s.groups[name], s.groups[name])
+            return case.homes.address.get(s.groups[name], s.groups[name])
     return None
 
 
@@ -93,7 +93,8 @@ def _minority(case: Case) -> list[Finding]:
         accused = [r for r, n in named.items() if n == top and n == len(pairs)]
     out = []
     for rank in accused:
-        rows = tuple(s.row for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"]))
+        told = [s for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"])]
+        rows = tuple(s.row for s in told if s.rank == rank) or tuple(s.row for s in told)
         out.append(
             Finding(KIND, strength, f"{word_ranks([rank])} differs from its peers: {pattern.meaning}", rank, None, rows,
                     True, case.iteration_of(rank), pattern.stage, pattern.cause, pattern.actions)

@@ -20,7 +20,7 @@ def judge(case: Case) -> list[Finding]:
         rank, node = s.rank, None
         if p.blames is Blames.NODE:
             rank = next(iter(case.subjects(s)), UNKNOWN)
-            node = case.hosts.get(s.groups.get("node", ""), s.groups.get("node")) or case.node_at(s.row)
+            node = case.homes.address.get(s.groups.get("node", ""), s.groups.get("node")) or case.node_at(s.row)
         if rank < 0 and node is None:
             node = case.node_at(s.row)
         key = (p.id, rank, None if rank >= 0 else node)
@@ -33,6 +33,6 @@ def judge(case: Case) -> list[Finding]:
         rows = (*out[key].rows, s.row) if key in out else (s.row,)
         out[key] = Finding(
             KIND, Strength.STRONG if p.strong else Strength.WEAK, f"{where}: {p.meaning}", rank, key[2], rows, True,
-            out[key].iteration if key in out else iteration, p.stage, p.cause, p.actions,
+            iteration, p.stage, p.cause, p.actions,
         )  # fmt: skip
     return list(out.values())

@@ -120,8 +120,11 @@ def _losses(case: Case, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDA
 def _jump(values: NDArray[np.float64]) -> int | None:
     for at in range(WINDOW, len(values)):
         before = values[at - WINDOW : at]
-        usual, after = np.nanmedian(before), values[at : at + 3]
-        spread = np.nanmedian(np.abs(before - usual))
+        before = before[~np.isnan(before)]
+        if len(before) < WINDOW // 2:
+            continue
+        usual, after = np.median(before), values[at : at + 3]
+        spread = np.median(np.abs(before - usual))
         if np.isnan(after).any() or not usual > 0:
             continue
         if (after > JUMP * usual).all() and after[0] - usual > SPREAD * max(spread, 1e-6):

@@ -45,8 +45,8 @@ def _target(case: Case, s: Sighting) -> Target | None:
         return int(s.groups["rank"]), None
     for name in ("peer", "peer2"):
         host = s.groups.get(name, "")
-        if host in case.hosts:
-            return UNKNOWN, case.hosts[host]
+        if host in case.homes.address:
+            return UNKNOWN, case.homes.address[host]
         if host in case.journal.nodes or host in case.journal.node_ranks:
             return UNKNOWN, host
     return None

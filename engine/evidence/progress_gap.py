@@ -9,7 +9,6 @@ from l4tui.engine.evidence.case import Case, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.waiting import call_sites, timed_out, victims
 from l4tui.engine.library.pattern import Blames
-from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
 KIND = "progress_gap"
@@ -23,10 +22,11 @@ def judge(case: Case) -> list[Finding]:
     return [*_counters(case), *_operations(case), *_iterations(case), *_stacks(case)]
 
 
-def _finding(case: Case, rank: int, strength: Strength, sentence: str, rows: tuple[int, ...], cause: str) -> Finding:
-    return Finding(
-        KIND, strength, f"{word_ranks([rank])} {sentence}", rank, None, rows, True, case.iteration_of(rank), "", cause
-    )
+def _finding(
+    case: Case, rank: int, strength: Strength, sentence: str, rows: tuple[int, ...], cause: str, *, root: bool = True
+) -> Finding:
+    iteration = case.iteration_of(rank)
+    return Finding(KIND, strength, f"{word_ranks([rank])} {sentence}", rank, None, rows, root, iteration, "", cause)
 
 
 def _is_minority(few: int, all_of_them: int) -> bool:
@@ -123,7 +123,7 @@ def _iterations(case: Case) -> list[Finding]:
         cause = "desync" if ahead else "hang"
         out.append(
             _finding(case, rank, Strength.STRONG if strong else Strength.WEAK, f"{words}, its peers at {usual}",
-                     (row,), cause)
+                     (row,), cause, root=False)
         )  # fmt: skip
     return out
 
@@ -144,5 +144,6 @@ def _stacks(case: Case) -> list[Finding]:
     sites = call_sites(case, list(waited))
     out = []
     for rank, where, row, usual in _odd_ones(sites):
-        out.append(_finding(case, rank, Strength.STRONG, f"waited at {where}, its peers at {usual}", (row,), "desync"))
-    return [f for f in out if f.rank != UNKNOWN]
+        words = f"waited at {where}, its peers at {usual}"
+        out.append(_finding(case, rank, Strength.STRONG, words, (row,), "desync", root=False))
+    return out

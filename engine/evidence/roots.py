@@ -10,13 +10,18 @@ import numpy as np
 from l4tui.engine.blame import Blame
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.deaths import deaths
+from l4tui.engine.evidence.finding import Finding
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN, Level, LineClass
 from l4tui.engine.roles import HARMLESS, Sighting
 
 RARE = 3  # lines of an event that only the accused wrote
-NEAR = 1  # iterations before the accused's last in which such a line counts
+NEAR = 2  # iterations before the accused's last in which such a line counts
 LONGEST = 60  # rows of a traceback shown with what it raised
+MEASURED = {"straggler", "value", "progress_gap", "silence"}  # kinds whose lines look usual: shown only when they lead
+APART = {"progress_gap", "silence"}
+
+Told = dict[int, tuple[Role, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ def events_of(case: Case, blame: Blame) -> list[EventSeen]:
     """Return what an engineer should read, initiating events first."""
     roles = _roles(case, blame)
     for row in _alone(case, blame, roles):
-        roles.setdefault(row, (Role.INITIATING, None))
+        roles[row] = (Role.INITIATING, None)
     grouped: dict[tuple[int, Role, str | None], list[int]] = defaultdict(list)
     for row, (role, pattern) in roles.items():
         if role is not Role.CONTEXT:
@@ -59,25 +64,28 @@ def _seen(case: Case, key: tuple[int, Role, str | None], rows: list[int]) -> Eve
     )  # fmt: skip
 
 
-def _roles(case: Case, blame: Blame) -> dict[int, tuple[Role, str | None]]:
+def _roles(case: Case, blame: Blame) -> Told:
     """Role of each matched row, and of the rows behind the findings that decided."""
     accused, nodes = set(blame.accused), {c.node for c in blame.nodes[:1]}
-    killed = {d.rank for d in deaths(case) if d.is_root and (d.rank in accused or d.rank < 0)}
-    root_ends = {d.sighting.row for d in deaths(case) if d.is_root and d.rank in accused}
-    out: dict[int, tuple[Role, str | None]] = {}
+    ends = {d.sighting.row: d.rank for d in deaths(case) if d.is_root and d.rank in accused}
+    told_themselves = {s.rank for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.MINORITY} & accused
+    out: Told = {}
     for s in case.sightings:
         role = s.role
         if role is Role.INITIATING and not _concerns(case, s, accused, nodes, blame):
             role = Role.CASCADE if blame.scope != "none" else Role.CONTEXT
-        if role is Role.INITIATING and s.pattern.id == "process.segfault" and s.rank in killed:
-            role = Role.CONTEXT
-        if s.row in root_ends:
-            role = Role.INITIATING
+        if role is Role.INITIATING and s.pattern.blames is Blames.MINORITY and told_themselves and s.rank not in accused:
+            role = Role.CASCADE  # a peer's copy of what the accused itself reports
         out[s.row] = (role, s.pattern.id)
     for row in _finding_rows(blame):
         pattern = out[row][1] if row in out else None
-        if row not in out or out[row][0] is Role.CONTEXT:
+        if row not in out or out[row][0] is not Role.TEARDOWN:
             out[row] = (Role.INITIATING, pattern)
+    for s in case.sightings:
+        if s.row in ends:
+            out[s.row] = (Role.INITIATING, s.pattern.id)
+        elif s.pattern.id == "process.segfault" and s.rank in ends.values():
+            out[s.row] = (Role.CONTEXT, s.pattern.id)  # the launcher's line tells the same end, and whose
     return out
 
 
@@ -102,12 +110,23 @@ def _finding_rows(blame: Blame) -> list[int]:
     if blame.scope == "none":
         return []
     top = [c for c in blame.ranks if c.rank in blame.accused] or list(blame.nodes[:1])
-    return [r for c in top for value, f in c.parts if f.root and (value > 0 or f.kind == "value") for r in f.rows]
+    lead = blame.lead
+    return [r for c in top for value, f in c.parts if _starts(f, value, lead) for r in f.rows]
 
 
-def _alone(case: Case, blame: Blame, roles: dict[int, tuple[Role, str | None]]) -> list[int]:
-    """Lines that only the accused ever wrote, in its last iteration, when nothing else explains its being apart."""
-    if len(blame.accused) != 1 or blame.lead is None or blame.lead.kind not in ("progress_gap", "silence"):
+def _starts(f: Finding, value: float, lead: Finding | None) -> bool:
+    """Tell whether a finding's lines are what started it: what leads, and what text tells besides."""
+    if not f.root:
+        return False
+    if f.kind in MEASURED:
+        return lead is not None and f.kind == lead.kind
+    return value > 0
+
+
+def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
+    """Lines that only the accused ever wrote, in its last iterations, when it went its own way or fell silent."""
+    lead = blame.lead
+    if len(blame.accused) != 1 or lead is None or (lead.kind not in APART and lead.cause != "desync"):
         return []
     j = case.journal
     rank = blame.accused[0]
@@ -115,7 +134,7 @@ def _alone(case: Case, blame: Blame, roles: dict[int, tuple[Role, str | None]]) 
     others = np.unique(j.event[case.mask & (j.rank >= 0) & (j.rank != rank)])
     last = case.iteration_of(rank)
     rows = np.flatnonzero(own & ~np.isin(j.event, others) & (j.level < Level.ERROR))
-    rows = rows[(j.iteration[rows] >= last - 1 - NEAR) if last >= 0 else np.ones(len(rows), bool)]
+    rows = rows[(j.iteration[rows] >= last - NEAR) if last >= 0 else np.ones(len(rows), bool)]
     if case.baseline is not None and len(rows):
         rows = rows[~case.baseline.usual(j.templates)[j.event[rows]]]
     counts = {int(e): int((own & (j.event == e)).sum()) for e in np.unique(j.event[rows])}
@@ -130,10 +149,8 @@ def line_ranges(case: Case, rows: tuple[int, ...], *, longest: int = LONGEST) ->
     out: dict[tuple[int, int, int], None] = {}
     for row in rows:
         first = row
-        while first > 0 and row - first < longest and _joins(case, first - 1, row):
+        while j.rank[row] >= 0 and first > 0 and row - first < longest and _joins(case, first - 1, row):
             first -= 1
-        if j.rank[row] < 0:
-            first = row
         out[int(j.source[row]), int(j.line[first]), int(j.line[row])] = None
     return list(out)
 

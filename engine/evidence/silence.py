@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from l4tui.engine.evidence.case import Case, Life, word_ranks
-from l4tui.engine.evidence.deaths import deaths
+from l4tui.engine.evidence.deaths import TERM, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.waiting import victims
 from l4tui.engine.library.pattern import Blames, Role
@@ -45,10 +45,15 @@ def _lacks_report(case: Case) -> list[Finding]:
     total = len(case.ranks)
     if case.completed or total < 3 or len(reported) < MOST * total or not 0 < len(silent) <= FEW * total:
         return []
+    stopped = {d.rank for d in deaths(case) if d.signal == TERM}
+    explained = any(s.rank >= 0 and not s.copied and s.pattern.blames is not Blames.PROGRESS
+                    for s in case.roles(Role.INITIATING))  # fmt: skip
+    explained = explained or any(d.is_root for d in deaths(case))
     return [
-        Finding(KIND, Strength.STRONG, f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote",
+        Finding(KIND, Strength.WEAK if explained else Strength.STRONG,
+                f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote",
                 r, None, _last_row(case, r), False, case.iteration_of(r), "", "hang")
-        for r in silent
+        for r in silent if r not in stopped
     ]  # fmt: skip
 
 
@@ -110,8 +115,9 @@ def _absent(case: Case) -> list[Finding]:
     if not gave_up or case.world <= 0 or (began and not missing):
         return []
     end = min(case.journal.clock[r] for r in gave_up)
-    late = [r for r in range(case.world) if _came_after(case, r, int(end), min(gave_up))]
-    if not 0 < len(late) <= FEW * case.world:
+    world = max([case.world, *(int(s.groups["expected"]) for s in missing if "expected" in s.groups)])
+    late = [r for r in range(world) if _came_after(case, r, int(end), min(gave_up))]
+    if not 0 < len(late) <= FEW * world:
         return []
     cause, rows = "network", tuple(s.row for s in missing)
     words = "never joined" if not any(r in case.ranks for r in late) else "joined only after its peers gave up"
@@ -128,6 +134,6 @@ def _came_after(case: Case, rank: int, end: int, row: int) -> bool:
     rows = np.flatnonzero(case.mask & (j.rank == rank))
     if not len(rows):
         return True
-    if end == NO_TIME or j.clock[rows[0]] == NO_TIME:
-        return bool(rows[0] > row) and len(case.ranks) > 2
+    if j.source[rows[0]] == j.source[row] or NO_TIME in (end, int(j.clock[rows[0]])):
+        return bool(rows[0] > row)
     return bool(j.clock[rows[0]] > end)

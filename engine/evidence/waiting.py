@@ -6,13 +6,13 @@ import re
 from collections import defaultdict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.library.pattern import Blames, Role
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+),? in (?P<name>\S+)')
 _LIBRARY = re.compile(r"site-packages|/lib/python|<frozen|dist-packages")
-TIMED_OUT = "progress"
 
 
 def victims(case: Case) -> dict[int, int]:
@@ -39,7 +39,7 @@ def call_sites(case: Case, ranks: list[int]) -> dict[int, tuple[str, int]]:
     j = case.journal
     out: dict[int, tuple[str, int]] = {}
     frames: dict[int, list[int]] = defaultdict(list)
-    rows = np.flatnonzero(case.mask & np.isin(j.rank, ranks) & np.char.startswith(_heads(case), "File"))
+    rows = np.flatnonzero(case.mask & np.isin(j.rank, ranks) & _are_frames(case))
     for row in rows.tolist():
         frames[int(j.rank[row])].append(row)
     for rank, mine in frames.items():
@@ -51,12 +51,13 @@ def call_sites(case: Case, ranks: list[int]) -> dict[int, tuple[str, int]]:
     return out
 
 
-def _heads(case: Case) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
-    """First word of each row's shape; a shape's first line stands for all."""
+def _are_frames(case: Case) -> NDArray[np.bool_]:
+    """Tell for each row whether it is a frame of a traceback; a shape's first line stands for all of it."""
     j = case.journal
-    shapes, first, inverse = np.unique(j.shape, return_index=True, return_inverse=True)
-    heads = np.array([t.strip()[:4] for t in j.read(first.astype(np.int64))], dtype=np.str_)
-    return heads[inverse] if len(shapes) else np.empty(0, dtype=np.str_)
+    shapes, first = np.unique(j.shape, return_index=True)
+    texts = j.read(first.astype(np.int64))
+    frames = [s for s, text in zip(shapes.tolist(), texts, strict=True) if text.lstrip().startswith('File "')]
+    return np.isin(j.shape, frames)
 
 
 def _own_frame(texts: list[str]) -> str:
