@@ -80,7 +80,9 @@ class Source:
         self.path = path
         self.file_path = file_path
         self.name = SourceName()
-        self.mirror_of = ""  # path of the source that holds the same text; counted, not analysed twice
+        self.mirror_of = (
+            ""  # path of the source with the same text: of its lines only the launcher's are to be analysed
+        )
         self.feed = feed
         self._extents: tuple[Extent, ...] = (Extent(0, file, skip),)
 
