@@ -134,15 +134,15 @@ class Evidence:
         local = speaker.local_rank if 0 <= speaker.local_rank <= LARGEST else name.local_rank
         return Shown(name, self._era(speaker, name), host(speaker.node), in_label, number, local)
 
-    def observe(self, speaker: Speaker) -> None:
-        """Take up a speaker not seen before."""
+    def observe(self, speaker: Speaker) -> Shown:
+        """Take up a speaker not seen before; return what it shows."""
         who = self.shown(speaker)
         if who.node is not None:
             self._put(self.hosts[speaker.source], who.node)
         if speaker.launcher:
             if max(speaker.pid, speaker.tid) >= 0:
                 self._put(self.agents[speaker.source, who.era], speaker.pid if speaker.pid >= 0 else speaker.tid)
-            return
+            return who
         keys = self._keys(speaker, who, who.node, who.era, who.local, ())
         for key in keys:
             if not isinstance(key, Process) and key not in self.claims:  # seats and numbers count, unclaimed too
@@ -153,6 +153,7 @@ class Evidence:
         if 0 <= speaker.self_rank <= LARGEST:
             self._claim(keys, speaker.self_rank, Grade.WEAK)
             self._put(self.origins[who.era, speaker.self_rank], _origin(speaker, who))
+        return who
 
     def learn(self, fact: Fact) -> None:
         """Take up a fact."""

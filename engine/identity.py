@@ -64,7 +64,7 @@ class Identity:
         self.map = read_map(map_file) if map_file is not None else NO_MAP
         self.evidence = Evidence()
         self._paths: dict[int, str] = {}
-        self._observed = 0
+        self._shown: list[Shown] = []  # per speaker
         self._table: _Table | None = None
         self._decided = UNKNOWN  # version of the evidence that the table rests on
 
@@ -76,6 +76,7 @@ class Identity:
     def add_source(self, index: int, name: SourceName, path: PurePath | None = None) -> None:
         """Take up a source; the path serves the map file's patterns."""
         self.evidence.add_source(index, name)
+        self._shown = []
         if path is not None:
             self._paths[index] = path.as_posix()
 
@@ -86,16 +87,14 @@ class Identity:
 
     def resolve(self, speakers: Sequence[Speaker]) -> Ranks:
         """Resolve all speakers; a sequence that only ever grows, so what stands is not looked at again."""
-        for speaker in speakers[self._observed :]:
-            self.evidence.observe(speaker)
-        self._observed = len(speakers)
+        self._shown.extend(self.evidence.observe(speaker) for speaker in speakers[len(self._shown) :])
         table = self._table
         if table is None or self._decided != self.evidence.version or len(table.rows) > len(speakers):
             layout = decide(self.evidence, self.told)
             table = self._table = _Table(layout, _usual_layout(layout, self.evidence, self.told))
             self._decided = self.evidence.version
-        for speaker in speakers[len(table.rows) :]:
-            table.rows.append(self._row(speaker, table))
+        for i in range(len(table.rows), len(speakers)):
+            table.rows.append(self._row(speakers[i], self._shown[i], table))
         return self._ranks(table)
 
     def _ranks(self, table: _Table) -> Ranks:
@@ -103,8 +102,9 @@ class Identity:
         nodes = tuple(table.nodes)
         rank, node = columns[0], columns[2]
         on: dict[str, set[int]] = {name: set() for name in nodes}
-        for n, r in np.unique(columns[[2, 0]][:, (node >= 0) & (rank >= 0)], axis=1).T.tolist():
-            on[nodes[n]].add(r)
+        both = (node >= 0) & (rank >= 0)
+        for pair in np.unique(node[both].astype(np.int64) << 32 | rank[both]).tolist():
+            on[nodes[pair >> 32]].add(pair & (1 << 32) - 1)
         layout = table.layout
         most = int(rank.max(initial=-1)) + 1
         world = layout.world if layout.world > 0 else (most if most > 1 else UNKNOWN)
@@ -116,8 +116,7 @@ class Identity:
 
     # one speaker
 
-    def _row(self, speaker: Speaker, table: _Table) -> tuple[int, ...]:
-        who = self.evidence.shown(speaker)
+    def _row(self, speaker: Speaker, who: Shown, table: _Table) -> tuple[int, ...]:
         layout = table.layout
         text_node = who.node or layout.places.node_of.get(speaker.source)
         node = layout.places.alias.get(text_node, text_node) if text_node is not None else None
