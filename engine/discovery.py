@@ -208,7 +208,7 @@ class Finder:
 
     def _consider_new(self, path: str) -> None:
         try:
-            found = Path(path).stat()
+            found = os.stat(path)  # noqa: PTH116 - thousands of files
         except OSError:
             return
         if stat.S_ISDIR(found.st_mode):
@@ -252,8 +252,8 @@ class Finder:
             self._paths.add(path)
             self.left_out.append(LeftOut(path, f"older part of {older['base']}"))
             return True
-        name = PurePath(path)
-        return size == 0 and name.suffix.lower() not in sniff.LOG_SUFFIXES and name.name not in ("stdout", "stderr")
+        base, suffix = sniff.split_name(path)
+        return size == 0 and suffix not in sniff.LOG_SUFFIXES and base not in ("stdout", "stderr")
 
     def _open(self, path: str) -> None:
         self.add(open_path(path, cap=self._cap))
@@ -301,12 +301,12 @@ def list_files(root: str, left_out: list[LeftOut]) -> Iterator[str]:
 
 def look_at(path: str, size: int) -> Content:
     """Tell what a regular file is, looking into compressed ones; raises SourceError when it cannot be read."""
-    name, suffix = path, PurePath(path).suffix.lower()
+    name, suffix = path, sniff.split_name(path)[1]
     by_name = sniff.BY_SUFFIX.get(suffix)
     if by_name is not None and by_name not in sniff.READ_ANYWAY and by_name is not Content.BINARY:
         return by_name  # thousands of checkpoint shards need not be opened
     try:
-        with Path(path).open("rb", buffering=0) as file:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
             head = file.read(sniff.HEAD)
             kind = compressed.kind_of(head)
             if kind:
