@@ -19,8 +19,6 @@ MOST_HEADERS = 2
 MOST_TAGS = 4
 PROCESS_FIELDS = frozenset(("task", "rank", "local_rank", "actor"))  # a prefix with one of them names a process
 
-Rules = tuple[tuple[Format, ...], ...]  # 256 of them: by the first byte of the text
-
 
 class Reading(NamedTuple):
     """One format's part of a line, for `formats --explain`."""
@@ -49,11 +47,11 @@ class Parser:
         place = {name: k for k, name in enumerate(dialect.prefixes)}
         # accepted layers first, in the order they were found in, so that a looser entry does not take their place
         prefixes = sorted((f for f in formats if f.layer == "prefix"), key=lambda f: place.get(f.name, len(place)))
-        self._prefixes = _dispatch(prefixes)
+        self._prefixes = _Rules(prefixes)
         # torch's own [rankN]: adds nothing to a lane that names the process, unless it is the template of all lines
         self._asides = () if "torch-rank-any" in learnt else ("torch-rank", "torch-rank-any")
-        self._headers = _dispatch(f for f in formats if f.layer == "header")
-        self._tags = _dispatch(f for f in formats if f.layer == "tag")
+        self._headers = _Rules(f for f in formats if f.layer == "header")
+        self._tags = _Rules(f for f in formats if f.layer == "tag")
         launchers = [f for f in formats if f.layer == "launcher"]
         self._launchers = _Searched(launchers)
         self._sure_launchers = _Searched([f for f in launchers if not f.weak])
@@ -108,7 +106,7 @@ class Parser:
         own = named = False
         size = len(head)
         while pos < size and len(names) < MOST_PREFIXES:
-            for fmt in self._prefixes[head[pos]]:
+            for fmt in self._prefixes.at(head, pos):
                 if fmt.name in names:
                     continue
                 match = fmt.regex.match(head, pos, pos + fmt.reach)
@@ -133,14 +131,14 @@ class Parser:
         size = len(head)
         while pos < size:
             at = pos
-            fmt, match = _match(self._headers, head, at) if headers < MOST_HEADERS else (None, None)
+            fmt, match = self._headers.match(head, at) if headers < MOST_HEADERS else (None, None)
             if match is None and tags < MOST_TAGS:
-                fmt, match = _match(self._tags, head, at)
+                fmt, match = self._tags.match(head, at)
             if match is None and head[pos] == 32 and pos + 1 < size and head[pos + 1] != 32:
                 at = pos + 1  # a blank that the program wrote in front of its own header
-                fmt, match = _match(self._headers, head, at) if headers < MOST_HEADERS else (None, None)
+                fmt, match = self._headers.match(head, at) if headers < MOST_HEADERS else (None, None)
                 if match is None and tags < MOST_TAGS:
-                    fmt, match = _match(self._tags, head, at)
+                    fmt, match = self._tags.match(head, at)
             if match is None or fmt is None or match.end() <= at:
                 break
             if fmt.layer == "header":
@@ -167,20 +165,38 @@ class Parser:
         return True
 
 
-def _dispatch(formats: Iterable[Format]) -> Rules:
-    rows: list[list[Format]] = [[] for _ in range(256)]
-    for fmt in formats:
-        for byte in range(256) if fmt.first is None else fmt.first:
-            rows[byte].append(fmt)
-    return tuple(tuple(row) for row in rows)
+class _Rules:
+    """Formats that are matched in place, in order, found by the two bytes there."""
 
+    def __init__(self, formats: Iterable[Format]) -> None:
+        self._formats = tuple(formats)
+        self._by_start: dict[bytes, tuple[Format, ...]] = {}
 
-def _match(rules: Rules, head: bytes, pos: int) -> tuple[Format | None, re.Match[bytes] | None]:
-    for fmt in rules[head[pos]]:
-        match = fmt.regex.match(head, pos, pos + fmt.reach)
-        if match is not None:
-            return fmt, match
-    return None, None
+    def at(self, head: bytes, pos: int) -> tuple[Format, ...]:
+        """Return the formats that can begin there."""
+        start = head[pos : pos + 2]
+        found = self._by_start.get(start)
+        return self._find(start) if found is None else found
+
+    def _find(self, start: bytes) -> tuple[Format, ...]:
+        found = tuple(
+            fmt
+            for fmt in self._formats
+            if (fmt.first is None or start[0] in fmt.first)
+            and (fmt.second is None or (len(start) > 1 and start[1] in fmt.second))
+        )
+        self._by_start[start] = found
+        return found
+
+    def match(self, head: bytes, pos: int) -> tuple[Format | None, re.Match[bytes] | None]:
+        """Return the first format that matches there."""
+        for fmt in self.at(head, pos):
+            if fmt.key and fmt.key not in head:
+                continue
+            match = fmt.regex.match(head, pos, pos + fmt.reach)
+            if match is not None:
+                return fmt, match
+        return None, None
 
 
 class _Searched:

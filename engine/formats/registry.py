@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TypedDict
 
-from l4tui.engine.formats.shape import first_bytes, is_anchored, needed_literals
+from l4tui.engine.formats.shape import exact_literal, first_bytes, is_anchored, needed_literals, second_bytes
 from l4tui.engine.model import Level, Marker
 
 LAYERS = ("prefix", "header", "tag", "marker", "launcher", "fact")
@@ -62,21 +63,16 @@ class Format:
     samples: tuple[Sample, ...] = ()
     refusals: tuple[bytes, ...] = ()
     first: frozenset[int] | None = None  # bytes a match can begin with; None: any
+    second: frozenset[int] | None = None  # bytes that can stand second in one
+    key: bytes = b""  # exactly this text stands in every match
     literals: tuple[bytes, ...] = ()  # lower case; every match holds one of them in some case; (): anything
     anchored: bool = False  # a match begins at the start of the text
     reach: int = 4096  # bytes from where it is tried that it may see; own formats see less
 
     def narrowed(self, pattern: str) -> Format:
         """Return the same format with the regex a dialect has learnt (latin-1 text)."""
-        return self._with(pattern.encode("latin-1"))
-
-    def _with(self, pattern: bytes) -> Format:
-        regex = re.compile(pattern)
-        return Format(
-            self.name, self.layer, regex, _fields(regex), self.family, self.weak, self.order, self.levels,
-            self.marker, self.own, self.samples, self.refusals,
-            first_bytes(regex), needed_literals(regex), is_anchored(regex),
-        )  # fmt: skip
+        regex = re.compile(pattern.encode("latin-1"))
+        return replace(self, regex=regex, fields=_fields(regex), **_needs(regex))
 
     def level_of(self, text: bytes) -> Level:
         """Translate what a level group holds; NONE for an unknown word."""
@@ -85,6 +81,25 @@ class Format:
             if name == word:
                 return level
         return LEVEL_WORDS.get(word.lower(), Level.NONE)
+
+
+class _Needs(TypedDict):
+    first: frozenset[int] | None
+    second: frozenset[int] | None
+    key: bytes
+    literals: tuple[bytes, ...]
+    anchored: bool
+
+
+def _needs(regex: re.Pattern[bytes]) -> _Needs:
+    """Return what tells that a regex cannot match without running it."""
+    return _Needs(
+        first=first_bytes(regex),
+        second=second_bytes(regex),
+        key=exact_literal(regex),
+        literals=needed_literals(regex),
+        anchored=is_anchored(regex),
+    )
 
 
 def _fields(regex: re.Pattern[bytes]) -> tuple[tuple[str, int], ...]:
@@ -153,9 +168,7 @@ def build(table: Mapping[str, object]) -> Format:
         own=kind == "launcher",
         samples=_samples(table.get("samples", [])),
         refusals=tuple(str(line).encode() for line in refusals),
-        first=first_bytes(regex),
-        literals=needed_literals(regex),
-        anchored=is_anchored(regex),
+        **_needs(regex),
     )
 
 

@@ -98,6 +98,36 @@ def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
     return None if empty or len(some) == 256 else some
 
 
+def second_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
+    """Return the bytes that can stand second in a match, or None when any can or a match can be one byte long."""
+    nodes = tree_of(regex)
+    some = None if nodes is None else _second(list(nodes))
+    if some is None or len(some) == 256:
+        return None
+    if regex.flags & re.IGNORECASE:
+        some |= frozenset(b for c in some for b in bytes((c,)).swapcase())
+    return some
+
+
+def _second(nodes: list[Node]) -> frozenset[int] | None:
+    while nodes:
+        (op, value), rest = nodes[0], nodes[1:]
+        name = str(op)
+        if name in ("AT", "ASSERT", "ASSERT_NOT"):
+            nodes = rest
+        elif name == "SUBPATTERN" and isinstance(value, tuple) and not value[1] and not value[2]:
+            nodes = [*value[3], *rest]
+        elif name == "BRANCH" and isinstance(value, tuple):
+            parts = [_second([*branch, *rest]) for branch in value[1]]
+            return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
+        elif name in ("LITERAL", "IN", "NOT_LITERAL"):
+            some, empty = _first(rest)
+            return None if empty else some
+        else:
+            return None
+    return None
+
+
 def _best(found: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]:
     """Return the choice of texts that is most telling: long and few."""
     return max(found, key=lambda texts: 2 * min(map(len, texts)) - len(texts), default=())
@@ -135,6 +165,31 @@ def needed_literals(regex: re.Pattern[bytes]) -> tuple[bytes, ...]:
         return ()
     texts = {text.lower() for text in _best(_choices(nodes))}
     return tuple(sorted(text for text in texts if not any(other in text for other in texts if other != text)))
+
+
+def exact_literal(regex: re.Pattern[bytes]) -> bytes:
+    """Return a text of at least three bytes that every match holds as it is; empty when there is none."""
+    nodes = tree_of(regex)
+    if nodes is None or regex.flags & re.IGNORECASE:
+        return b""
+    found = max(_exact(nodes), key=len, default=b"")
+    return found if len(found) >= 3 else b""
+
+
+def _exact(nodes: Iterable[Node]) -> Iterable[bytes]:
+    run = bytearray()
+    for op, value in nodes:
+        name = str(op)
+        if name == "LITERAL" and isinstance(value, int):
+            run.append(value)
+        elif name != "AT":
+            yield bytes(run)
+            run.clear()
+            if name == "SUBPATTERN" and isinstance(value, tuple) and not value[1] and not value[2]:
+                yield from _exact(value[3])
+            elif name in _REPEATS and isinstance(value, tuple) and value[0] > 0:
+                yield from _exact(value[2])
+    yield bytes(run)
 
 
 def is_anchored(regex: re.Pattern[bytes]) -> bool:

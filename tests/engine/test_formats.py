@@ -18,4 +18,6 @@ def test_dispatch_never_hides_a_match(fmt: Format) -> None:
     for sample in fmt.samples:
         if fmt.layer in ("prefix", "header", "tag"):
             assert fmt.first is None or sample.line[0] in fmt.first
+            assert fmt.second is None or sample.line[1] in fmt.second
+        assert fmt.key in sample.line
         assert not fmt.literals or any(text in sample.line.lower() for text in fmt.literals)
