@@ -25,7 +25,7 @@ class Vitals(NamedTuple):
     iteration: int = -1
     stage: int = -1
     durations: tuple[float, ...] = ()  # seconds of the last iterations, oldest first
-    ends_badly: bool = False  # an error or a traceback stands at the very end
+    ends_badly: bool = False  # an exception or a fatal line stands at the very end
 
     @property
     def patience_s(self) -> float:
@@ -53,7 +53,7 @@ def vitals_of(snapshot: Snapshot) -> Vitals:
         iteration=int(iterations[known[-1]]) if len(known) else -1,
         stage=int(stages[staged[-1]]) if len(staged) else -1,
         durations=iteration_durations(iterations[markers], clock[markers]),
-        ends_badly=bool(((levels >= Level.ERROR) | (classes == LineClass.RAISED)).any()),
+        ends_badly=bool(((levels == Level.FATAL) | (classes == LineClass.RAISED)).any()),
     )
 
 
