@@ -11,6 +11,7 @@ from l4tui.engine.facts import About, Fact, Grade
 from l4tui.engine.model import UNKNOWN, SourceName, Speaker
 
 LARGEST = 10**7  # a larger number is no rank, local rank or attempt
+_ADDRESSES = 10**9  # a larger thread id is a pointer, as absl and older Pythons print it
 _T = TypeVar("_T")
 _ADDRESS = re.compile(r"[\d.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*")
 _HERE = frozenset({"localhost", "localhost.localdomain", "unknown", "0.0.0.0", "::1", "None", "null"})
@@ -27,7 +28,7 @@ class Seat(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A process as it was shown."""
+    """A process as it was shown: by its pid, or by a thread that no other process has (see `process_id`)."""
 
     source: int
     era: int
@@ -87,6 +88,13 @@ def host(text: str | None) -> str | None:
     if not text or text in _HERE or text.startswith("127."):
         return None
     return text if _ADDRESS.fullmatch(text) else text.partition(".")[0]
+
+
+def process_id(speaker: Speaker) -> int:
+    """Return the pid, or a negative number for an address of a thread, which differs between processes."""
+    if speaker.pid >= 0 or speaker.tid < _ADDRESSES:
+        return speaker.pid
+    return -2 - speaker.tid
 
 
 def in_tree(name: SourceName) -> bool:
@@ -288,7 +296,7 @@ class Evidence:
             keys.append(Seat(speaker.source, era, node, who.number, local))
         if who.number >= 0:
             keys.append(Number(speaker.source, who.in_label, who.number))
-        for pid in {speaker.pid, *pids} - {UNKNOWN}:
+        for pid in {process_id(speaker), *pids} - {UNKNOWN}:
             keys.append(Process(speaker.source, era, node, pid))
         return tuple(keys)
 

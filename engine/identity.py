@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from l4tui.engine.claims import LARGEST, Claimed, Evidence, Key, Number, Process, Seat, Shown
+from l4tui.engine.claims import LARGEST, Claimed, Evidence, Key, Number, Process, Seat, Shown, process_id
 from l4tui.engine.facts import Fact
 from l4tui.engine.layout import Agent, Contradiction, Layout, Told, agent_of, decide, family
 from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
@@ -162,7 +162,8 @@ class Identity:
             if base >= 0:
                 return base + who.local if layout.world < 0 or base + who.local < layout.world else UNKNOWN
             return self._of_itself(speaker, who, layout) if self._tells_apart(speaker, who, agent) else UNKNOWN
-        rank = self._of_process(speaker, who, node, layout) if speaker.pid >= 0 else UNKNOWN
+        pid = process_id(speaker)
+        rank = self._of_process(pid, speaker, who, node, layout) if pid != UNKNOWN else UNKNOWN
         return rank if rank >= 0 else self._of_itself(speaker, who, layout)
 
     def _of_itself(self, speaker: Speaker, who: Shown, layout: Layout) -> int:
@@ -176,17 +177,21 @@ class Identity:
         seat = Seat(speaker.source, who.era, who.node, who.number, who.local)
         return agent.kind == "source" and len(self.evidence.claims.get(seat, _NOTHING).weak) > 1
 
-    def _of_process(self, speaker: Speaker, who: Shown, node: str | None, layout: Layout) -> int:
-        """Return the rank that was taught for a process; without a node it must be one rank only."""
-        keys: list[Key] = [Process(speaker.source, who.era, who.node, speaker.pid)]
+    def _of_process(self, pid: int, speaker: Speaker, who: Shown, node: str | None, layout: Layout) -> int:
+        """Return the rank that was taught for a process.
+
+        Hosts use the same pids: without a host, a pid counts where there is one host, in Ray, whose lines name the
+        others, and in a communicator of the whole job, in which every process has claimed its rank.
+        """
+        keys: list[Key] = [Process(speaker.source, who.era, who.node, pid)]
         if who.node is None and node is not None:
-            keys.append(Process(speaker.source, who.era, node, speaker.pid))
-        strong: set[int] = set()
+            keys.append(Process(speaker.source, who.era, node, pid))
+        sure = node is not None or speaker.actor is not None or layout.one_host
+        strong = {layout.comm[key] for key in keys if key in layout.comm}
         weak: set[int] = set()
-        for key in keys:
+        for key in keys if sure else ():
             claimed = self.evidence.claims.get(key, _NOTHING)
             strong |= claimed.strong
-            strong |= {layout.comm[key]} if key in layout.comm else set()
             weak |= {rank for rank in claimed.weak if (who.era, rank) not in layout.lies}
         ranks = strong or weak
         return next(iter(ranks)) if len(ranks) == 1 else UNKNOWN

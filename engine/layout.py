@@ -60,6 +60,7 @@ class Layout:
     lies: frozenset[tuple[int, int]]  # (era, self rank) that several claim
     vouched: bool  # self-reports part the writers: where all say 0, it is as well a default that nobody set
     only_node: str | None
+    one_host: bool  # nothing shows a second host: a pid is one process
     contradictions: tuple[Contradiction, ...]
 
 
@@ -116,7 +117,7 @@ class _Decision:
         bases = self._single_bases() if self.single else self._bases()
         return Layout(
             self.world or UNKNOWN, self.single, self.places, self.global_numbers, self.refuted, bases,
-            self.comm, self.lies, any(rank > 0 for _, rank in origins), self._only_node(),
+            self.comm, self.lies, any(rank > 0 for _, rank in origins), self._only_node(), self._is_one_host(),
             tuple(self.contradictions),
         )  # fmt: skip
 
@@ -222,6 +223,11 @@ class _Decision:
         """Return the job's node where local ranks or the launcher show that there is one."""
         sure = self.single and (self.agents or self.evidence.nodes_told == {1})
         return next(iter(self.hosts)) if sure and len(self.hosts) == 1 else None
+
+    def _is_one_host(self) -> bool:
+        per_node = max(self.evidence.per_node, default=0)
+        several = max(self.evidence.nodes_told, default=1) > 1 or 0 < per_node < self.world
+        return len(self.hosts) < 2 and not several
 
     def _is_single(self) -> bool:
         """Say whether nothing shows a second node or a second agent."""

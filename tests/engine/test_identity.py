@@ -250,6 +250,18 @@ class TestProcesses:
         ]
         assert resolve(lines)[0][3:] == [5, -1, 6]
 
+    def test_a_pid_on_several_hosts_is_no_process(self) -> None:
+        lines = [(Speaker(0, pid=227 + r, self_rank=r), "x") for r in range(2)]
+        lines.append((Speaker(0, pid=227), "x"))
+        assert resolve(lines)[0] == [0, 1, 0]
+        launch = (Speaker(0, launcher=True), "torchrun --nnodes 2 --nproc-per-node 1")
+        assert resolve([*lines, launch])[0][2] == -1
+        assert resolve([*lines, launch], [SourceName(node="n1")])[0][2] == 0
+
+    def test_a_thread_that_said_who_it_is(self) -> None:
+        lines = [(Speaker(0, tid=140012774328064 + i), f"JAX process: {i} / 2") for i in range(2)]
+        assert resolve([*lines, (Speaker(0, tid=140012774328065), "step")])[0] == [0, 1, 1]
+
     def test_threads_are_no_ranks(self) -> None:
         assert resolve([(Speaker(0, tid=140012774328064 + i), "x") for i in range(3)])[0] == [-1] * 3
 
