@@ -82,7 +82,7 @@ class Mapper:
         flags = flags | np.where(time != NO_TIME, np.uint16(Flag.TIMED), np.uint16(0))
         flags |= np.where(mark >= 0, np.uint16(Flag.MARKED), np.uint16(0))
         if self.dialect.piece:
-            flags |= self._cut(t.data, begin, plan)
+            flags |= self._cut(t, len(block) + (not block.endswith(b"\n")), plan)
         part = Part(
             t.begin, plan, speaker, time, dateless, mark, flags, len(block),
             len(t.begin) - int(np.count_nonzero(flags & Flag.SEGMENT)),
@@ -280,15 +280,19 @@ class Mapper:
         time = int(clock.times(numbers, self.context)[0])
         return time, clock.dateless and time != NO_TIME
 
-    def _cut(self, data: bytes, begin: np.ndarray, plan: np.ndarray) -> np.ndarray:
-        """Flag lines whose payload behind the outermost prefix has exactly the launcher's length limit."""
-        lengths = np.diff(np.append(begin, len(data))) - 1
-        flags = np.zeros(len(begin), np.uint16)
+    def _cut(self, t: Tidy, size: int, plan: np.ndarray) -> np.ndarray:
+        """Flag the last entry of lines whose payload behind the outermost prefix has the launcher's length limit.
+
+        Raw bytes count: the launcher cuts before colours are taken out; `size` is the block's with its last newline.
+        """
+        first = np.flatnonzero((t.flags & Flag.SEGMENT) == 0)
+        last = np.append(first[1:], len(t.begin)) - 1
+        lengths = np.diff(np.append(t.begin[first], size)) - 1
+        flags = np.zeros(len(t.begin), np.uint16)
         for i in np.flatnonzero(lengths >= self.dialect.piece).tolist():
-            parse = self.table.infos[int(plan[i])].parse
-            first = parse.spans[0] if parse.spans else None
-            if first is not None and first.field == "task" and lengths[i] - (first.end + 2) == self.dialect.piece:
-                flags[i] = Flag.CUT
+            spans = self.table.infos[int(plan[first[i]])].parse.spans
+            if spans and spans[0].field == "task" and lengths[i] - (spans[0].end + 2) == self.dialect.piece:
+                flags[last[i]] = Flag.CUT
         return flags
 
     def _taught(self, data: bytes, begin: np.ndarray, plan: np.ndarray, speaker: np.ndarray) -> list[tuple[int, bytes]]:
