@@ -116,7 +116,6 @@ class Evidence:
         self.agents: dict[tuple[int, int], set[int]] = defaultdict(set)  # (source, era) → launchers' pids or threads
         self.seat_pids: dict[Seat, set[int]] = defaultdict(set)
         self.dead: dict[int, set[int]] = defaultdict(set)  # per source: pids that the agent stopped or lost
-        self.pid_locals: dict[Process, set[int]] = defaultdict(set)
         self.rank_nodes: dict[int, set[str]] = defaultdict(set)
         self.rank_locals: dict[int, set[int]] = defaultdict(set)
         self.number_nodes: dict[tuple[int, int], set[str]] = defaultdict(set)  # (source, task)
@@ -226,10 +225,8 @@ class Evidence:
         number = who.number if who.in_label else UNKNOWN
         keys: list[Key] = []
         for where in {node, who.node} if node is not None else {who.node}:
-            process = Process(source, era, where, fact.pid)
-            keys.append(process)
+            keys.append(Process(source, era, where, fact.pid))
             if fact.local_rank >= 0:
-                self._put(self.pid_locals[process], fact.local_rank)
                 keys.append(Seat(source, era, where, number, fact.local_rank))
         if fact.rank < 0:
             return
