@@ -105,14 +105,16 @@ class Scope:
 def validate(pattern: str) -> None:
     """Raise ValueError with words if a pattern is no regex."""
     try:
-        re.compile(smart_case(pattern))
+        re.compile(pattern)
+        re.compile(smart_case(pattern).encode("utf-8", "surrogateescape"))  # what the search uses
     except re.error as error:
         raise ValueError(f"{error.msg} at {error.pos}" if error.pos is not None else error.msg) from None
 
 
 def smart_case(pattern: str) -> str:
     """Make a pattern without capitals ignore case, as less and vim do."""
-    return pattern if any(c.isupper() for c in re.sub(r"\\.", "", pattern)) else f"(?i){pattern}"
+    told = re.match(r"\(\?[a-zA-Z]+\)", pattern) or any(c.isupper() for c in re.sub(r"\\.", "", pattern))
+    return pattern if told else f"(?i){pattern}"
 
 
 class Viewer:

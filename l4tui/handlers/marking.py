@@ -50,7 +50,7 @@ def other_mark(screen: JobScreen, _: str) -> None:
         return np.isin(keys, marks)
 
     step = 1 if screen.acting == "next_mark" else -1
-    screen.jump(test, step, "no further mark" if step > 0 else "no earlier mark")
+    screen.jump(test, step, "nothing is marked: m marks a line", around=True)
 
 
 @handles("select")

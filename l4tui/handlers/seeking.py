@@ -80,7 +80,7 @@ def _by_level(screen: JobScreen, _: str) -> None:
             said |= raised[snapshot.plan[entries]] & ~wanted[snapshot.plan[heads]]
         return np.asarray(said)
 
-    screen.jump(test, step, f"no {'further' if step > 0 else 'earlier'} {word}")
+    screen.jump(test, step, f"no {word} here", around=True)
 
 
 @handles("next_same", "previous_same")
@@ -99,7 +99,7 @@ def _same(screen: JobScreen, _: str) -> None:
     def test(keys: Ids) -> Bits:
         return np.asarray((column == value)[snapshot.plan[lens.entries(snapshot, keys)]])
 
-    screen.jump(test, step, f"no {'further' if step > 0 else 'earlier'} line like this one")
+    screen.jump(test, step, "no other line like this one", around=True)
 
 
 @handles("go_to")
