@@ -111,11 +111,9 @@ def _srun(hits: Hits, hints: Hints) -> str | None:
         return None
     hits = hits.only([end == width for end in ends])
     ids = _numbers(hits)
-    if (
-        len(set(ids)) > 1
-        and len(str(max(ids))) != width
-        and not any(t.startswith("0") for t in hits.texts() if len(t) > 1)
-    ):
+    padded = any(len(text) > 1 and text[0] == "0" for text in hits.texts())  # Slurm 2.x
+    part = len(ids) >= 5 * len(set(ids)) and is_concentrated(hits)  # of a larger step; a list has each number once
+    if len(set(ids)) > 1 and len(str(max(ids))) != width and not padded and not part:
         return None
     if not is_label_set(hits, ids, hints):
         return None

@@ -42,6 +42,7 @@ class Plan(NamedTuple):
     regex: re.Pattern[bytes]
     token: bytes  # every tag begins so; empty where that is too short to be counted
     starts: re.Pattern[bytes] | None  # a newline, outer prefixes, a tag; None: newline and token say it
+    has_outer: bool = False  # the tags stand behind another launcher's prefix
 
 
 def _unnamed(pattern: str, keep: str) -> str:
@@ -159,7 +160,10 @@ def _plan(dialect: Dialect) -> Plan | None:
     if token and outer is None:
         return Plan(regex, token, None)
     return Plan(
-        regex, token, re.compile(rb"\n(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")")
+        regex,
+        token,
+        re.compile(rb"\n(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")"),
+        outer is not None,
     )
 
 
@@ -187,7 +191,11 @@ def cut(line: bytes, dialect: Dialect) -> list[int]:
     out: list[int] = []
     lead = prefix_end(line, dialect)
     behind = 0  # where the last tag ended: a tag right there is payload
+    shown = line[:lead] if plan.token == b"\r" else b""  # GNU parallel repeats the tag in each state of a bar
     for match in plan.regex.finditer(line):
+        if match[0] == shown:
+            continue
+        shown = shown and match[0]
         if match.start() != behind and match.start() >= lead and _known(match, dialect):
             out.append(match.start())
         behind = match.end()
@@ -197,7 +205,7 @@ def cut(line: bytes, dialect: Dialect) -> list[int]:
 def outer_end(line: bytes, dialect: Dialect) -> int:
     """Return the end of what a line's segments have in common: the prefixes outside of the tags that cut it."""
     plan = _plan(dialect)
-    if plan is None or not dialect.prefixes:
+    if plan is None or not plan.has_outer:
         return 0
     lead = prefix_end(line, dialect)
     match = plan.regex.search(line)

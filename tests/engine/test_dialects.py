@@ -152,12 +152,15 @@ def test_torch_begins_behind_a_bar_of_an_untagged_log() -> None:
 def test_a_nul_of_pdsh_glues_the_next_tag() -> None:
     dialect = detect([line for line, _, _ in lines_of(lambda r: f"node{r}: ", 4)])
     assert cut(b"node0: tab here nulnode1: ", dialect) == [19]
+    assert outer_end(b"node0: tab here nulnode1: ", dialect) == 0
     assert cut(b"node0: connection to node1: refused", dialect) == []
 
 
 def test_parallel_repeats_its_tag_after_each_return() -> None:
     dialect = detect([line for line, _, _ in lines_of(lambda r: f"{r}\t", 4)])
-    assert cut(b"0\tbar 1\r3\tbar 2\r3\tbar 3", dialect) == [8, 16]
+    assert cut(b"0\tbar 1\r3\tbar 2\r3\tbar 3\r0\tbar 4", dialect) == [8, 24]
+    assert cut(b"0\tcrlf\r0\t", dialect) == []
+    assert outer_end(b"0\tbar 1\r3\tbar 2", dialect) == 0
     assert prefix_end(b"0\tbar", dialect) == 2
 
 
