@@ -99,7 +99,8 @@ def carry_stages(
     """Return the stage of every line (index into NAMES, −1 unknown); any cut into blocks gives the same.
 
     A line is in the stage its lane last named, unless another lane of the source has begun to train (or to train on)
-    since: of many ranks often one alone says so. A lane that never named a stage is in its source's.
+    since: of many ranks often one alone says so, and the same one tells of checkpoints and evaluation. A lane that
+    never named a stage is in its source's.
 
     Args:
         actions, lane: one row per entry of a block of one source, in file order.
@@ -130,7 +131,8 @@ def carry_stages(
 def _told(stage: Ints, at: Ints, common: Ints | int, trained: Ints | int) -> NDArray[np.int8]:
     """Return the stage of lines that say nothing: their lane's, or what their source has come to."""
     behind = (trained > at) & (stage != TEARDOWN)
-    return np.where(at == UNKNOWN, common, np.where(behind, TRAIN, stage)).astype(np.int8)
+    passing = (common == PASSING[0]) | (common == PASSING[1])
+    return np.where(at == UNKNOWN, common, np.where(behind, np.where(passing, common, TRAIN), stage)).astype(np.int8)
 
 
 def _by_lane(actions: Ints, lane: Ints, carry: StageCarry, start: int, order: Ints) -> tuple[Ints, Ints]:
