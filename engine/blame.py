@@ -120,7 +120,7 @@ def combine(case: Case, found: Sequence[Finding], job: Sequence[Finding], weight
             of_rank[f.rank].append((weight, f))
         elif f.node is not None:
             nodes_own[f.node].append(f)
-            for rank in case.on_node(f.node):
+            for rank in case.on_node(f.node) if f.kind != "first_exception" else ():
                 of_rank[rank].append((weight * NODE_SHARE, f))
     ranks = sorted((_candidate(r, case.node_of(r), parts, weights) for r, parts in of_rank.items()),
                    key=lambda c: (-c.decibans, c.rank))  # fmt: skip

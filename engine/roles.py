@@ -120,6 +120,7 @@ def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]
             first_cascade.setdefault((s.rank, int(journal.era[s.row])), s.row)
     explained = {name: s.rank for s in found if s.role is Role.INITIATING for name in s.pattern.explains}
     told: set[str] = set()
+    first_event: dict[tuple[int, str, int], int] = {}
     out: list[Sighting] = []
     for s in found:
         if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and not s.pattern.hardware:
@@ -128,6 +129,10 @@ def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]
             follows = at is not None and at < s.row and s.rank >= 0 and generic
             follows = follows or (s.copied and generic and s.rank in copied_cascade)
             if follows or explained.get(s.pattern.id, s.rank) != s.rank:
+                s = replace(s, role=Role.CASCADE)
+        if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and s.rank >= 0:
+            event = int(journal.event[s.row])
+            if first_event.setdefault((s.rank, s.pattern.id, int(journal.era[s.row])), event) != event and not s.copied:
                 s = replace(s, role=Role.CASCADE)
         if s.role is Role.INITIATING and s.pattern.once:
             s = replace(s, role=Role.CASCADE) if s.pattern.id in told else s

@@ -15,16 +15,22 @@ from l4tui.engine.library.pattern import Role
 from l4tui.engine.outcome import Outcome
 
 UNSURE = 0.5
-_PATH = re.compile(r"(?:iter|step|ckpt|checkpoint|global_step)[_\-]?0*(\d+)\b", re.IGNORECASE)
+_PATH = re.compile(r"(?:iter|step|ckpt|checkpoint|global_step)[_\-]?0*(\d+)(?!\d)", re.IGNORECASE)
 
-# What a frame of a traceback tells of the stage; the deepest frame of the program's own code decides.
-_FRAMES = (
-    ("eval", re.compile(r"\b(?:evaluat\w*|validat\w*|eval_step|run_eval|test_step)\s*\(|\bin (?:evaluat\w*|validat\w*)")),
-    ("checkpoint", re.compile(r"save_checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|torch\.save|save_state")),
-    ("init", re.compile(r"init_process_group|init_distributed|initialize_megatron|dist\.init|comm\.init|_rendezvous")),
-    ("model_build", re.compile(r"model\w*\.build|build_model|get_model|setup_model|create_model|from_pretrained")),
-    ("data", re.compile(r"\bdata\w*\.build|build_dataset|build_dataloader|get_dataset|load_dataset|Dataset\(")),
-    ("train", re.compile(r"\bfit\(|train_step|\.backward\(|\bforward\(|optimizer\.step|training_step|\btrain\(|self\.model\(")),
+# What frames of a traceback tell of the stage: an evaluation or a checkpoint anywhere in the stack, then the training
+# loop, then what is built; of the last the deepest frame decides.
+_INSIDE = (
+    ("eval", re.compile(r"\b(?:evaluat\w*|validat\w*|eval_step|run_eval|test_step)\s*\(|\bin (?:evaluat|validat)\w*")),
+    ("checkpoint", re.compile(r"save_checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
+                              r"checkpoint\w*(?:\.py|/\w+\.py)\"", re.IGNORECASE)),
+    ("train", re.compile(r"\bfit\(|train_step|training_step|\.backward\(|optimizer\.step|\btrain\(\)|\bin (?:fit|train_step)\b")),
+)  # fmt: skip
+_BUILT = (
+    ("model_build", re.compile(r"model\w*\.build|build_model|get_model|setup_model|create_model|from_pretrained|"
+                               r"/model\w*\.py\", line \d+,? in (?:build|__init__|setup)")),
+    ("data", re.compile(r"\bdata\w*\.build|build_data\w*|get_dataset|load_dataset|Dataset\(|"
+                        r"/data\w*\.py\", line \d+,? in (?:build|__init__|setup|prepare|load)")),
+    ("init", re.compile(r"init_process_group|init_distributed|initialize_megatron|dist\.init|comm\.init|_create_c10d_store")),
 )  # fmt: skip
 
 
@@ -117,7 +123,7 @@ def _iteration(case: Case, blame: Blame, findings: list[Finding]) -> int | None:
     known += [at for rank in blame.accused if (at := case.iteration_of(rank)) >= 0]
     if known:
         return known[0]
-    if blame.scope == "job":
+    if blame.scope == "job" and findings[0].cause != "scheduler":
         return None
     ends = [at for r in case.ranks if (at := case.iteration_of(r)) >= 0]
     carried = j.iteration[case.mask]
@@ -128,6 +134,8 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
     """The culprit's stage: from its own traceback, from the message, from its own lines, from its peers'."""
     j = case.journal
     own = [f for f in findings if f.root and f.kind in ("first_exception", "hardware", "value") and f.rows]
+    if findings[0].stage:
+        return findings[0].stage
     for f in own:
         if f.kind == "first_exception" and (told := _from_frames(case, f.rows)) is not None:
             return told
@@ -135,8 +143,8 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
     for f in findings:
         if f.stage and (f.kind == lead.kind or f.strength is Strength.STRONG):
             return f.stage
-    if lead.kind == "progress_gap" and "went on" in lead.sentence and lead.rows and j.stage[lead.rows[0]] >= 0:
-        return j.stages[int(j.stage[lead.rows[0]])]
+    if lead.kind == "progress_gap" and "went on" in lead.sentence:
+        return "train"  # it passed a collective of the step that its peers still wait in
     if lead.kind == "explicit_blame" and lead.cause == "desync":
         return _last_stage(case)
     wrote = [int(j.stage[r]) for f in (own or findings) for r in f.rows if _is_own(case, blame, r) and j.stage[r] >= 0]
@@ -150,6 +158,8 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
 
 def _is_own(case: Case, blame: Blame, row: int) -> bool:
     rank = int(case.journal.rank[row])
+    if blame.scope == "job":
+        return rank >= 0 or not case.ranks
     return rank in blame.accused or (rank < 0 and not case.ranks)
 
 
@@ -166,17 +176,17 @@ def _last_stage(case: Case) -> str | None:
 
 
 def _from_frames(case: Case, rows: tuple[int, ...]) -> str | None:
-    """Read the stage from the traceback that the row ends."""
+    """Read the stage from the traceback that a row ends."""
     j = case.journal
-    for row in rows[:4]:
+    for row in [r for r in rows if not (j.launcher[r] and case.ranks)][:4]:
         record = np.flatnonzero(j.record == j.record[row])
         record = record[(record <= row) & (j.rank[record] == j.rank[row])]
-        if len(record) < 3:
-            continue
-        for text in reversed(j.read(record[:-1][-400:].astype(np.int64))):
-            if not text.startswith("    "):
-                continue
-            for stage, frame in _FRAMES:
-                if frame.search(text):
+        frames = [t for t in j.read(record[:-1][-400:].astype(np.int64)) if t.startswith("  ")]
+        for stage, regex in _INSIDE:
+            if any(regex.search(t) for t in frames):
+                return stage
+        for text in reversed(frames):
+            for stage, regex in _BUILT:
+                if regex.search(text):
                     return stage
     return None

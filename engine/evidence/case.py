@@ -53,7 +53,7 @@ class Life:
     last_marked_row: int
 
 
-_RANKS = re.compile(r"\d+")
+_RANKS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 @dataclass(frozen=True, slots=False)
@@ -155,7 +155,7 @@ class Case:
         g = sighting.groups
         for name in ("ranks", "ranks2"):
             if name in g:
-                return [int(r) for r in _RANKS.findall(g[name])]
+                return _spread(g[name])
         for name in ("rank", "rank2"):
             if name in g:
                 return [int(g[name])]
@@ -195,6 +195,24 @@ class Case:
             )
         return lives
 
+    @cached_property
+    def marks(self) -> dict[int, tuple[int, int]]:
+        """Last iteration (and its row) that each rank marked with the one kind of line that most ranks mark with."""
+        j = self.journal
+        rows = np.flatnonzero(self.mask & j.marked & (j.rank >= 0) & (j.level <= Level.INFO))
+        if not len(rows):
+            return {}
+        events, at = np.unique(j.event[rows], return_inverse=True)
+        writers = [len(np.unique(j.rank[rows[at == e]])) for e in range(len(events))]
+        lines = np.bincount(at)
+        best = max(range(len(events)), key=lambda e: (writers[e] > 1, writers[e] >= max(writers) / 2, int(lines[e])))
+        out: dict[int, tuple[int, int]] = {}
+        for row in rows[at == best].tolist():
+            rank = int(j.rank[row])
+            if rank not in out or int(j.iteration[row]) >= out[rank][0]:
+                out[rank] = (int(j.iteration[row]), row)
+        return out
+
     def iteration_of(self, rank: int) -> int:
         """Return the iteration a rank was in when it wrote its last own line: after a marker, the next one."""
         life = self.lives.get(rank)
@@ -206,6 +224,15 @@ class Case:
     def is_most(self, count: int) -> bool:
         """Tell whether so many ranks are more than half of those that wrote."""
         return 2 * count > max(len(self.ranks), 1)
+
+
+def _spread(words: str) -> list[int]:
+    """Read "0-3,7 9" as ranks; at most 65,536."""
+    out: list[int] = []
+    for first, last in _RANKS.findall(words):
+        end = int(last or first)
+        out += range(int(first), min(end, int(first) + 65_536) + 1)
+    return out
 
 
 def _index(journal: Journal, node: str) -> int:

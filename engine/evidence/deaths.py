@@ -9,6 +9,7 @@ from l4tui.engine.library.pattern import Blames
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
+WORDS = {"Killed": 9, "Out Of Memory": 9, "Segmentation fault": 11, "Bus error": 7, "Aborted": 6, "Terminated": 15}
 FATAL_SIGNALS = {4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
 ABORT, TERM = 6, 15
 
@@ -37,12 +38,13 @@ def deaths(case: Case) -> list[Death]:
         if s.pattern.blames is not Blames.EXIT:
             continue
         code, signal = int(s.groups.get("exitcode", 0)), int(s.groups.get("signal", 0))
+        signal = signal or WORDS.get(s.groups.get("how", ""), 0)
         if code < 0 or code > 128:
             signal = -code if code < 0 else code - 128
         ranks = [s.rank] if s.rank >= 0 and "rank" not in s.groups else case.subjects(s)
         if not ranks and s.groups.get("pid", "").isdigit():
             ranks = _by_table(case, s)
-        found += [Death(r, signal, code, s, s.groups.get("pid") in forced) for r in ranks[:1] or [UNKNOWN]]
+        found += [Death(r, signal, code, s, s.groups.get("pid") in forced) for r in ranks or [UNKNOWN]]
     return found
 
 

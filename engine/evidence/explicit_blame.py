@@ -108,8 +108,11 @@ def _signature(text: str) -> str:
 
 def _killed(case: Case) -> list[Finding]:
     out = []
-    for death in deaths(case):
-        if death.is_root and death.rank >= 0:
+    ends = [d for d in deaths(case) if d.is_root and d.rank >= 0]
+    if case.is_most(len({d.rank for d in ends})) and len(case.ranks) > 1:
+        return []
+    for death in ends:
+        if death.is_root:
             name = FATAL_SIGNALS[death.signal]
             cause = "killed" if death.signal == 9 else "crash"
             actions = (

@@ -24,7 +24,7 @@ def judge(case: Case) -> list[Finding]:
     ranks: dict[int, list[Sighting]] = defaultdict(list)
     nodes: dict[str, list[Sighting]] = defaultdict(list)
     for s in mine:
-        if s.rank >= 0:
+        if s.rank >= 0 and s.pattern.blames is not Blames.NODE:
             ranks[s.rank].append(s)
         elif (node := case.node_at(s.row)) is not None:
             nodes[node].append(s)

@@ -20,7 +20,8 @@ def judge(case: Case) -> list[Finding]:
         rank, node = s.rank, None
         if p.blames is Blames.NODE:
             rank = next(iter(case.subjects(s)), UNKNOWN)
-            node = case.homes.address.get(s.groups.get("node", ""), s.groups.get("node")) or case.node_at(s.row)
+            named = s.groups.get("node", s.groups.get("node2"))
+            node = case.homes.address.get(named or "", named) or case.node_at(s.row)
         if rank < 0 and node is None:
             node = case.node_at(s.row)
         key = (p.id, rank, None if rank >= 0 else node)

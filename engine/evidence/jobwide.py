@@ -49,13 +49,14 @@ def _common_error(case: Case) -> list[Finding]:
     for s in case.roles(Role.INITIATING):
         if s.pattern.blames is Blames.WRITER:
             by_pattern[s.pattern.id].append(s)
+    labelled = any(s.rank >= 0 for told in by_pattern.values() for s in told)
     out = []
     for told in by_pattern.values():
         ranks = {s.rank for s in told if s.rank >= 0}
         text = told[0].text.strip()[:160]
         if len(case.ranks) > 1 and case.is_most(len(ranks)):
             out.append(_finding("first_exception", f"{len(ranks)} of {len(case.ranks)} ranks raised: {text}", told, case))
-        elif not ranks and (not case.ranks or len(told) > 1):
+        elif not ranks and not labelled and (not case.ranks or len(told) > 1):
             out.append(_finding("first_exception", f"processes that the log does not tell apart raised: {text}", told, case))
     return out
 

@@ -69,12 +69,15 @@ def _counters(case: Case) -> list[Finding]:
 
 
 def _own_rows(case: Case, rank: int) -> tuple[int, ...]:
-    """First row of each number that the rank reports of itself."""
-    rows: dict[str, int] = {}
-    for s in case.sightings:
-        if s.pattern.blames is Blames.PROGRESS and s.rank == rank and not s.copied:
-            rows.setdefault(s.pattern.id, s.row)
-    return tuple(sorted(rows.values()))
+    """Rows in which the rank reports a number that most of its peers do not."""
+    rows = set()
+    for name in ("completed", "enqueued", "seq"):
+        values = _numbers(case, name)
+        if rank in values:
+            same = sum(v == values[rank][0] for v, _ in values.values())
+            if 2 * same <= len(values):
+                rows.add(values[rank][1].row)
+    return tuple(sorted(rows))
 
 
 def _operations(case: Case) -> list[Finding]:
@@ -100,9 +103,7 @@ def _odd_ones(doing: Mapping[int, tuple[str, int]]) -> list[tuple[int, str, int,
 
 def _iterations(case: Case) -> list[Finding]:
     """Last iteration marked: one rank ahead of its peers, or behind all of them."""
-    marks: dict[int, tuple[int, int]] = {
-        r: (life.marked, life.last_marked_row) for r, life in case.lives.items() if life.marked >= 0
-    }
+    marks = case.marks
     if len(marks) < 3 or not victims(case):
         return []
     counts: dict[int, list[int]] = defaultdict(list)

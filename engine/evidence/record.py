@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 
 Ints = NDArray[np.int64]
+HABIT = 3  # rows that must follow a new beginning
 
 
 class Said(NamedTuple):
@@ -92,13 +93,46 @@ class Journal:
     @cached_property
     def era(self) -> Ints:
         """Attempt of each row; rows of no rank take that of the rank rows before them in their source."""
-        out = np.where(self.rank >= 0, np.maximum(self.attempt, 0), 0)
+        told = np.maximum(self.attempt, 0)
+        if not (told > 0).any():
+            told = self._begun_again()
+        out = np.where(self.rank >= 0, told, 0)
         for one in range(len(self.sources)):
             here = np.flatnonzero(self.source == one)
             if (self.rank[here] >= 0).any():
                 out[here] = np.where(self.rank[here] >= 0, out[here], np.maximum.accumulate(out[here]))
             else:
                 out[here] = np.maximum(self.attempt[here], 0)
+        return out
+
+    def _begun_again(self) -> Ints:
+        """Count, per rank, how often it goes back to launch or init after training; most ranks must."""
+        out = np.zeros(len(self), dtype=np.int64)
+        names = [self.stages.index(s) for s in ("launch", "init", "train")]
+        order = np.argsort(self.rank, kind="stable")
+        order = order[(self.rank[order] >= 0) & (self.stage[order] >= 0)]
+        if not len(order):
+            return out
+        began = 0
+        for rows in np.split(order, np.flatnonzero(np.diff(self.rank[order])) + 1):
+            stage = self.stage[rows]
+            early = (stage == names[0]) | (stage == names[1])
+            trained = np.maximum.accumulate(np.where(stage == names[2], np.arange(len(rows)), -1))
+            last_early = np.maximum.accumulate(np.where(early, np.arange(len(rows)), -1))
+            before = np.r_[-1, last_early[:-1]]
+            again = early & (trained > before) & (np.arange(len(rows)) + HABIT <= len(rows))
+            began += bool(again.any())
+            out[rows] = np.cumsum(again)
+        if 2 * began <= len(self.ranks):
+            return np.zeros(len(self), dtype=np.int64)
+        return self._carried(out)
+
+    def _carried(self, known: Ints) -> Ints:
+        """Carry a growing count to the rows of a rank that have no stage."""
+        out = known.copy()
+        order = np.argsort(self.rank, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(self.rank[order])) + 1):
+            out[rows] = np.maximum.accumulate(out[rows])
         return out
 
     @cached_property

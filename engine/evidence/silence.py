@@ -81,9 +81,9 @@ def _stopped(case: Case) -> list[Finding]:
 
 def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
     """Compare the end of one stream with the ends of the others, in iterations, else in time."""
-    marks = [o.marked for o in others if o.marked >= 0]
-    if life.marked >= 0 and len(marks) >= len(others) * MOST:
-        ends, last = np.array(marks), life.marked
+    marks = [case.marks[o.rank][0] for o in others if o.rank in case.marks]
+    if life.rank in case.marks and len(marks) >= len(others) * MOST:
+        ends, last = np.array(marks), case.marks[life.rank][0]
         strides = max(1, int(np.median(ends)) // 50)
         gap = int(np.quantile(ends, 0.25)) - last
         return Strength.STRONG if gap > max(3, strides) else Strength.NONE

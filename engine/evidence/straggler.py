@@ -55,6 +55,8 @@ def _numbers(texts: list[str]) -> tuple[NDArray[np.float64], list[str], NDArray[
     """Numbers of each text as a row, the labels in front of them, and which texts have the usual count."""
     found = [NUMBER.findall(t) for t in texts]
     usual = Counter(map(len, found)).most_common(1)[0][0]
+    if usual == 0:
+        return np.empty((0, 0)), [], np.zeros(len(texts), dtype=np.bool_)
     fits = np.array([len(f) == usual for f in found])
     table = np.array([[float(v) for v in f] for f, ok in zip(found, fits, strict=True) if ok], dtype=np.float64)
     sample = next(t for t, ok in zip(texts, fits, strict=True) if ok)

@@ -20,7 +20,7 @@ def victims(case: Case) -> dict[int, int]:
     out: dict[int, int] = {}
     for s in case.roles(Role.CASCADE, Role.INITIATING):
         waits = s.role is Role.CASCADE or s.pattern.blames is Blames.PROGRESS
-        if waits and s.rank >= 0 and not s.copied:
+        if waits and not s.pattern.secondhand and s.rank >= 0 and not s.copied:
             out.setdefault(s.rank, s.row)
     return out
 
