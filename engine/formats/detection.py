@@ -16,6 +16,7 @@ from l4tui.engine.formats.templates import judge_role, judge_template
 from l4tui.engine.model import SourceName
 
 MOST_TEXTS = 1200  # lines that are looked at; the prefixes of a source show in far fewer
+FEW_TEXTS = 400  # up to here every line is looked at for every format
 READ = 240  # bytes of a line that are looked at
 MOST_LAYERS = 3
 SRUN_PIECE = 1024  # srun --label cuts a payload there
@@ -121,6 +122,15 @@ def _find(texts: Sequence[bytes], rules: Sequence[Sequence[Format]]) -> dict[str
     return out
 
 
+def _find_weak(texts: Sequence[bytes], rules: Sequence[Sequence[Format]]) -> dict[str, Hits]:
+    """Find weak prefixes; of many lines a fifth says which are worth a look at all (6 → 3.5 ms a file)."""
+    if len(texts) <= FEW_TEXTS:
+        return _find(texts, rules)
+    some = [text for k in range(0, len(texts), 5 * WINDOW) for text in texts[k : k + WINDOW]]
+    hinted = _find(some, rules).keys()
+    return _find(texts, [tuple(f for f in row if f.name in hinted) for row in rules]) if hinted else {}
+
+
 def _accept(
     texts: Sequence[bytes],
     hints: Hints,
@@ -134,7 +144,7 @@ def _accept(
     sure = _find(texts, sure_rules)
     hints = hints._replace(sure={n: len(h.at) for n, h in sure.items()})
     good: dict[str, tuple[str, Hits]] = {}
-    weak = _find(texts, weak_rules)
+    weak = _find_weak(texts, weak_rules)
     own = [fmt for fmt in extra if fmt.layer == "prefix"]
     if own:
         weak.update(_find(texts, [own] * 256))

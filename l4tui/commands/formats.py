@@ -70,7 +70,7 @@ def explained(paths: list[str], config: Config, as_json: bool) -> Iterator[str]:
 
     for _, job in open_jobs(paths, config):
         for source in job.sources:
-            lines = sample(source, source.size())
+            lines = [line for line in sample(source, source.size()) if line]
             dialect = detect(lines, source.name, job.options.formats)
             rows = explain(lines, dialect, job.options.formats)
             if as_json:
