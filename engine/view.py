@@ -9,9 +9,10 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.rankset import RankSet
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
@@ -185,9 +186,9 @@ class Viewer:
             limit, clock = int(condition.value), snapshot.clock
             return clock >= limit if condition.kind == "since" else (clock <= limit) & (clock != NO_TIME)
         if condition.kind == "level":
-            return (snapshot.plans.level >= int(condition.value))[plan]
+            return np.asarray((snapshot.plans.level >= int(condition.value))[plan])
         column = snapshot.plans.site if condition.kind == "site" else snapshot.plans.event
-        return (column == int(condition.value))[plan]
+        return np.asarray((column == int(condition.value))[plan])
 
 
 def find_row(rows: Rows, start: int, step: int, test: Callable[[Ids], Bits], stop: Event) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rich.text import Text
@@ -33,7 +33,7 @@ class Commands(Provider):
         for name, words, keys in self._rows():
             yield DiscoveryHit(f"{words}  {keys}", self._runner(name), text=words, help=f":{name}")
 
-    async def search(self, query: str) -> AsyncIterator[Hit]:  # type: ignore[override]
+    async def search(self, query: str) -> Hits:
         """List what matches."""
         matcher = self.matcher(query)
         for name, words, keys in self._rows():
@@ -118,7 +118,8 @@ class L4App(App[int]):
             found=None if several else self._found,  # a new file may be of any of several jobs
             follow=self._config.follow,
         )
-        screen = JobScreen(job, folder.name, self._config, self._keys, search, _notice(self._found, number))
+        screen = JobScreen(job, folder.name, self._config, self._keys, search, self.choose_job)
+        screen.notice = _notice(self._found, number)
         screen.left_out = tuple((item.path, item.why) for item in self._found.left_out)
         self.push_screen(screen)
 

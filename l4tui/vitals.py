@@ -62,7 +62,7 @@ def _commonest(events: np.ndarray, entries: np.ndarray) -> np.ndarray:
     if not len(events):
         return entries
     kinds, counts = np.unique(events, return_counts=True)
-    return entries[events == kinds[np.argmax(counts)]]
+    return np.asarray(entries[events == kinds[np.argmax(counts)]])
 
 
 def iteration_durations(iterations: np.ndarray, clock: np.ndarray, most: int = 48) -> tuple[float, ...]:

@@ -66,8 +66,8 @@ def cells(line: Line, columns: Columns, signs: Glyphs, since: int | None) -> lis
         who = fit(who, columns.who, signs.ellipsis)
     parts.append((line.sort, who.rjust(columns.who) + " "))
     if columns.level:
-        level = line.level if line.head else 0
-        parts.append((text_style(line), (line.mark or LEVELS.get(level, " ")) + " "))
+        level = Level(line.level if line.head else 0)
+        parts.append((text_style(line), (line.mark or LEVELS[level]) + " "))
     if columns.site:
         parts.append(("site", fit(line.site, columns.site, signs.ellipsis) + " "))
     return parts

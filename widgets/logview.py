@@ -70,7 +70,7 @@ class LogView(ScrollView, can_focus=True):
         self.pattern = ""
         self.since: int | None = None
         self.marks: set[int] = set()
-        self.anchor: int | None = None  # row where the selection began
+        self.selected_from: int | None = None  # row where the selection began
         self.signs = glyphs(ascii_only)
         self._painter = Painter(self.signs)
         self._pages = Pages()
@@ -125,7 +125,7 @@ class LogView(ScrollView, can_focus=True):
 
     def select(self, anchor: int | None) -> None:
         """Begin a selection at a row, or give it up."""
-        self.anchor = anchor
+        self.selected_from = anchor
         self.repaint()
 
     @property
@@ -148,7 +148,7 @@ class LogView(ScrollView, can_focus=True):
     @property
     def selection(self) -> tuple[int, int]:
         """Rows first..last that are selected; the cursor's row if nothing is."""
-        other = self.row if self.anchor is None else self.anchor
+        other = self.row if self.selected_from is None else self.selected_from
         return min(self.row, other), max(self.row, other)
 
     @property
@@ -244,7 +244,7 @@ class LogView(ScrollView, can_focus=True):
         height, width = self.size.height, self.size.width
         self._take_look()
         keys = self.rows.keys(self.top, self.top + height)
-        low, high = self.selection if self.anchor is not None else (-1, -1)
+        low, high = self.selection if self.selected_from is not None else (-1, -1)
         strips: list[Strip] = []
         for i, key in enumerate(keys.tolist()):
             if len(strips) >= height:

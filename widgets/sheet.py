@@ -12,13 +12,11 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-CLOSING = [("escape,q", "dismiss"), ("ctrl+c", "app.interrupt")]
-
 
 class Sheet(ModalScreen[int | None]):
     """What all sheets share."""
 
-    BINDINGS = CLOSING
+    BINDINGS = [("escape,q", "dismiss"), ("ctrl+c", "app.interrupt")]  # noqa: RUF012 -- Textual's form
 
     def __init__(self, title: str, subtitle: str = "Esc closes") -> None:
         super().__init__()

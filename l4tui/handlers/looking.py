@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
+from textual.app import SuspendNotSupported
+
 from l4tui.handlers import handles
+from l4tui.screens import sheets
 
 if TYPE_CHECKING:
     from l4tui.screens.job import JobScreen
@@ -14,20 +18,20 @@ if TYPE_CHECKING:
 def fields(screen: JobScreen, _: str) -> None:
     """Show what is known of the line."""
     if screen.cursor_entry is not None:
-        screen.open_fields(screen.cursor_entry)
+        sheets.open_fields(screen, screen.cursor_entry)
 
 
 @handles("pretty")
 def pretty(screen: JobScreen, _: str) -> None:
     """Show the whole record, laid out."""
     if screen.cursor_entry is not None:
-        screen.open_record(screen.cursor_entry)
+        sheets.open_record(screen, screen.cursor_entry)
 
 
 @handles("histogram")
 def histogram(screen: JobScreen, _: str) -> None:
     """Show how many lines came when."""
-    screen.open_histogram()
+    sheets.open_histogram(screen)
 
 
 @handles("wrap")
@@ -49,10 +53,19 @@ def elapsed(screen: JobScreen, _: str) -> None:
 @handles("files")
 def files(screen: JobScreen, _: str) -> None:
     """Show which files are read, which are mirrors, what is left out."""
-    screen.open_files()
+    sheets.open_files(screen)
 
 
 @handles("dump")
 def dump(screen: JobScreen, _: str) -> None:
-    """Print the page plainly."""
-    screen.dump_page()
+    """Leave the screen, print the page plainly, and come back on Enter."""
+    view = screen.view
+    lines = screen.lens.lines(screen.snapshot, view.rows.keys(view.top, view.top + view.page))
+    page = "\n".join(f"{line.who or line.sort:>6}  {line.text}" for line in lines)
+    try:
+        with screen.app.suspend():
+            print(f"{page}\n\nEnter goes back to l4tui ", end="", file=sys.__stdout__, flush=True)
+            if sys.__stdin__ is not None:
+                sys.__stdin__.readline()
+    except SuspendNotSupported:
+        screen.say("this terminal cannot be left and come back to")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from l4tui.engine.view import Bits, Ids
 from l4tui.handlers import answers, handles
+from l4tui.terminal import osc52
 
 if TYPE_CHECKING:
     from l4tui.screens.job import JobScreen
@@ -56,8 +58,8 @@ def other_mark(screen: JobScreen, _: str) -> None:
 @handles("select")
 def select(screen: JobScreen, _: str) -> None:
     """Begin a selection at the cursor, or give it up."""
-    screen.view.select(None if screen.view.anchor is not None else screen.view.row)
-    if screen.view.anchor is not None:
+    screen.view.select(None if screen.view.selected_from is not None else screen.view.row)
+    if screen.view.selected_from is not None:
         screen.say("selecting: move, then y copies; V ends it")
 
 
@@ -70,4 +72,26 @@ def copy(screen: JobScreen, _: str) -> None:
     keys = screen.view.rows.keys(first, min(last + 1, first + COPY_MAX))
     screen.view.select(None)
     if len(keys):
-        screen.copy_rows(keys, labelled=screen.acting == "copy")
+        _copy_rows(screen, keys, labelled=screen.acting == "copy")
+
+
+def _copy_rows(screen: JobScreen, keys: Ids, *, labelled: bool) -> None:
+    """Read rows, with their ranks or as they stand in the file, and hand them to the terminal's clipboard."""
+    lens, snapshot = screen.lens, screen.snapshot
+
+    def work() -> None:
+        if labelled:
+            lines = [f"{line.who or line.sort}\t{line.text}" for line in lens.lines(snapshot, keys)]
+        else:
+            lines = [raw.decode("utf-8", "replace") for raw in snapshot.raws(lens.entries(snapshot, keys).tolist())]
+        screen.app.call_from_thread(_to_clipboard, screen, "\n".join(lines), len(lines))
+
+    screen.in_thread(work, "copy")
+
+
+def _to_clipboard(screen: JobScreen, text: str, lines: int) -> None:
+    screen.app.copy_to_clipboard(text)
+    driver = screen.app._driver
+    if driver is not None and "TMUX" in os.environ:  # tmux keeps the plain sequence to itself unless told otherwise
+        driver.write(osc52(text, through_tmux=True))
+    screen.say(f"copied {lines:,} line{'s' if lines != 1 else ''}, {len(text):,} characters")

@@ -146,7 +146,7 @@ def open_line(screen: JobScreen, _: str) -> None:
 @handles("back")
 def back(screen: JobScreen, _: str) -> None:
     """Give up a selection, then a search's marks, then go back to what was shown before."""
-    if screen.view.anchor is not None:
+    if screen.view.selected_from is not None:
         screen.view.select(None)
     elif screen.search_pattern:
         screen.start_search("")

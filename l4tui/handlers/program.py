@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from textual.drivers.linux_driver import LinuxDriver
+
 from l4tui.actions import ACTIONS
 from l4tui.handlers import answers, handles
 
@@ -35,7 +37,7 @@ def run_command(screen: JobScreen, text: str) -> None:
 def _run_named(screen: JobScreen, name: str, argument: str) -> None:
     wanted = name.replace("-", "_").lower()
     if wanted == "theme":
-        screen.set_theme(argument)
+        _set_theme(screen, argument)
         return
     short = {"q": "quit", "ranks": "pick_ranks", "goto": "go_to", "h": "help"}
     wanted = short.get(wanted, wanted)
@@ -46,6 +48,13 @@ def _run_named(screen: JobScreen, name: str, argument: str) -> None:
     else:
         why = f"which of {', '.join(matches)}?" if matches else "no such command (? lists them)"
         screen.say(f":{name}: {why}", "error")
+
+
+def _set_theme(screen: JobScreen, name: str) -> None:
+    if name in screen.app.available_themes:
+        screen.app.theme = name
+    else:
+        screen.say(f"themes: {', '.join(sorted(screen.app.available_themes))}", "error" if name else "busy")
 
 
 @handles("palette")
@@ -65,13 +74,23 @@ def show_help(screen: JobScreen, _: str) -> None:
 @handles("jobs")
 def other_job(screen: JobScreen, _: str) -> None:
     """Choose another job of the folder."""
-    screen.choose_job()
+    if not screen.choose_job():
+        screen.say("there is one job here")
 
 
 @handles("mouse")
 def mouse(screen: JobScreen, _: str) -> None:
-    """Take the mouse or leave it to the terminal."""
-    screen.say("mouse on: the wheel scrolls, a click moves the cursor" if screen.toggle_mouse() else "mouse off")
+    """Take the mouse, or leave it to the terminal's own selection."""
+    screen.mouse_on = not screen.mouse_on
+    driver = screen.app._driver  # Textual has no public way to change its mind about the mouse
+    if isinstance(driver, LinuxDriver):
+        driver._mouse = True  # both calls below do nothing without it
+        if screen.mouse_on:
+            driver._enable_mouse_support()
+        else:
+            driver._disable_mouse_support()
+        driver._mouse = screen.mouse_on
+    screen.say("mouse on: the wheel scrolls, a click moves the cursor" if screen.mouse_on else "mouse off")
 
 
 @handles("redraw")

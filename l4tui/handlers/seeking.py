@@ -9,7 +9,7 @@ import numpy as np
 from l4tui.engine.model import Level, LineClass
 from l4tui.engine.view import Bits, Ids, validate
 from l4tui.handlers import answers, handles, typing
-from l4tui.places import Place, read_place
+from l4tui.places import read_place
 
 if TYPE_CHECKING:
     from l4tui.screens.job import JobScreen
@@ -121,15 +121,7 @@ def go_to_place(screen: JobScreen, text: str) -> None:
     except ValueError as error:
         screen.say(str(error), "error")
         return
-    seek_place(screen, place)
-
-
-def seek_place(screen: JobScreen, place: Place) -> None:
-    """Go to the first row at or after a place."""
-    snapshot, lens = screen.snapshot, screen.lens
-    column = snapshot.iteration if place.is_iteration else snapshot.clock
-
-    def test(keys: Ids) -> Bits:
-        return np.asarray(column[lens.entries(snapshot, keys)] >= place.value)
-
-    screen.jump(test, 1, f"nothing at or after {place.words}", start=-1)
+    if place.is_iteration:
+        screen.go_to_iteration(place.value)
+    else:
+        screen.go_to_time(place.value)

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Event
 
 import numpy as np
 from textual import on, work
@@ -14,18 +13,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.screen import Screen
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from l4tui import handlers
 from l4tui.config import Config
-from l4tui.engine.model import UNKNOWN
 from l4tui.engine.snapshot import Snapshot
-from l4tui.engine.view import Bits, Ids, Matcher, Scope, Viewer, find_row, smart_case
+from l4tui.engine.view import Ids, Matcher, Scope, Viewer
 from l4tui.feed import Feed, Live, Update
-from l4tui.finder import Finder
 from l4tui.lenses import LENSES, Lens
-from l4tui.screens.look import Looking
+from l4tui.screens.searching import SearchScreen
 from l4tui.screens.telling import Telling
 from l4tui.vitals import Vitals
 from l4tui.widgets.cells import clean
@@ -35,11 +31,10 @@ from l4tui.widgets.logview import LogView
 from l4tui.widgets.prompt import Prompt
 from l4tui.widgets.status import StatusBar
 
-Test = Callable[[Ids], Bits]  # keys of rows → which of them pass
 BACK_MAX = 50  # scopes that Esc can go back through
 
 
-class JobScreen(Looking, Telling, Screen[None]):
+class JobScreen(Telling, SearchScreen):
     """Shows one job and does what the handlers ask."""
 
     @dataclass
@@ -55,25 +50,18 @@ class JobScreen(Looking, Telling, Screen[None]):
         lines: list[Line]
         epoch: int
 
-    @dataclass
-    class Jumped(Message):
-        """A row was found, or not."""
-
-        key: int
-        words: str
-
-    @dataclass
-    class Found(Message):
-        """A search has more hits."""
-
-        finder: Finder
-        jump: int
-
     def __init__(
-        self, job: Live, name: str, config: Config, keys: Mapping[str, str], matcher: Matcher, notice: str = ""
+        self,
+        job: Live,
+        name: str,
+        config: Config,
+        keys: Mapping[str, str],
+        matcher: Matcher,
+        choose_job: Callable[[], bool] = lambda: False,
     ) -> None:
-        super().__init__()
-        self.job, self.job_name, self.config, self.keys, self.notice = job, name, config, keys, notice
+        super().__init__(matcher)
+        self.job, self.job_name, self.config, self.keys = job, name, config, keys
+        self.choose_job, self.notice = choose_job, ""
         self.viewer = Viewer(matcher)
         self.lenses: dict[str, Lens] = {key: make(self.viewer, config.ascii) for key, make in LENSES.items()}
         self.follows = config.follow
@@ -86,12 +74,8 @@ class JobScreen(Looking, Telling, Screen[None]):
         self.mouse_on = config.mouse
         self.acting = ""  # id of the action that runs
         self.leaving = False
-        self.search_from = 0
-        self._matcher = matcher
-        self._finder: Finder | None = None
         self._back: list[Scope] = []
         self._said, self._said_style, self._said_at = "", "busy", 0.0
-        self._jumping = Event()
 
     def compose(self) -> ComposeResult:
         """Lay out the screen; panes join the log in #body."""
@@ -121,9 +105,7 @@ class JobScreen(Looking, Telling, Screen[None]):
 
     def on_unmount(self) -> None:
         """Stop reading."""
-        self._jumping.set()
-        if self._finder:
-            self._finder.stop.set()
+        self.stop_searching()
         self.feed.close()
 
     # Actions
@@ -149,6 +131,10 @@ class JobScreen(Looking, Telling, Screen[None]):
             if os.environ.get("L4TUI_DEBUG"):
                 raise
             self.say(f"{self.acting or 'that'} failed: {type(error).__name__}: {error}", "error")
+
+    def in_thread(self, work: Callable[[], None], group: str) -> None:
+        """Run what reads files or counts, off the thread that draws; a newer one of its group replaces it."""
+        self.run_worker(work, thread=True, exclusive=True, group=group, exit_on_error=False)
 
     @on(Worker.StateChanged)
     def _worker_ended(self, event: Worker.StateChanged) -> None:
@@ -284,87 +270,6 @@ class JobScreen(Looking, Telling, Screen[None]):
         else:
             row = number - 1
         self.view.go(row, place="middle")
-
-    # Jumps and searches, off the thread that draws
-
-    def jump(self, test: Test, step: int, otherwise: str, start: int | None = None, *, around: bool = False) -> None:
-        """Go to the next row that passes a test, `around` the end if need be; say `otherwise` when there is none."""
-        self._jumping.set()
-        self._jumping = Event()
-        self._find(test, self.view.row if start is None else start, step, otherwise, around, self._jumping)
-
-    @work(thread=True, exclusive=True, group="jump", exit_on_error=False)
-    def _find(self, test: Test, start: int, step: int, otherwise: str, around: bool, stop: Event) -> None:
-        rows = self.view.rows
-        row, words = find_row(rows, start, step, test, stop), ""
-        if row < 0 and around:
-            words = "went on from the top" if step > 0 else "went on from the end"
-            row = find_row(rows, -1 if step > 0 else rows.length, step, test, stop)
-        if not stop.is_set():
-            key = int(rows.keys(row, row + 1)[0]) if row >= 0 else UNKNOWN
-            self.post_message(self.Jumped(key, otherwise if row < 0 else words))
-
-    @on(Jumped)
-    def _jumped(self, event: Jumped) -> None:
-        if event.key != UNKNOWN:
-            self.view.set_following(False)
-            self.view.go(self.view.rows.position(event.key), place="middle")
-        if event.words:
-            self.say(event.words)
-
-    @property
-    def search_pattern(self) -> str:
-        """What is searched for; empty: nothing."""
-        return self._finder.pattern if self._finder else ""
-
-    def start_search(self, pattern: str, *, jump: int = 0) -> None:
-        """Search the whole job; `jump` ±1 goes to the nearest hit in that direction as soon as it is known."""
-        if self._finder is None or pattern != self._finder.pattern:
-            if self._finder:
-                self._finder.stop.set()
-            self._finder = Finder(pattern, self._matcher) if pattern else None
-            self.view.set_pattern(smart_case(pattern) if pattern else "")
-        if self._finder:
-            self._run_search(self._finder, self.snapshot, jump)
-        self.tell()
-
-    def _search_on(self, renumbered: bool) -> None:
-        """Search what has been added since."""
-        if self._finder and renumbered:
-            self._finder.stop.set()
-            self._finder = Finder(self._finder.pattern, self._matcher)
-        if self._finder and not self._finder.running and self._finder.covered < self.snapshot.length:
-            self._run_search(self._finder, self.snapshot, 0)
-
-    @work(thread=True, exclusive=True, group="search", exit_on_error=False)
-    def _run_search(self, finder: Finder, snapshot: Snapshot, jump: int) -> None:
-        said = 0.0
-        for _ in finder.run(snapshot):
-            if time.monotonic() - said > 0.1:
-                said = time.monotonic()
-                self.post_message(self.Found(finder, 0))
-        if not finder.stop.is_set():
-            self.post_message(self.Found(finder, jump))
-
-    @on(Found)
-    def _found(self, event: Found) -> None:
-        if event.finder is self._finder:
-            if event.jump:
-                self.jump_to_hit(event.jump, from_row=self.search_from - event.jump)
-            self.tell()
-
-    def jump_to_hit(self, step: int, from_row: int | None = None) -> None:
-        """Go to the next or previous hit; around the end when there is none further on."""
-        finder, lens, snapshot = self._finder, self.lens, self.snapshot
-        if finder is None:
-            self.say("nothing is searched for: / begins")
-            return
-
-        def test(keys: Ids) -> Bits:
-            return finder.at(lens.entries(snapshot, keys))
-
-        words = f"no hit for {finder.pattern}" if not finder.count else "no hit among what is shown"
-        self.jump(test, step, words, start=from_row, around=True)
 
     # Words for the person
 

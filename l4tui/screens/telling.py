@@ -87,7 +87,7 @@ class Telling:
         if self.is_live:
             return "running", 0
         sources = self.snapshot.sources
-        written = max((source.mtime for source in sources), default=0) / 1e9
+        written = max((getattr(source, "mtime", 0) for source in sources), default=0) / 1e9
         silent = max(time.time() - written, 0.0) if written else 0.0
         if self.feed.progress >= 1.0 and self.vitals.ends_badly:
             return "failed", 0
@@ -143,8 +143,9 @@ class Telling:
             return "nothing to show" if self.scope.narrowed else "empty"
         snap = self.snapshot
         key = self.view.cursor_key
-        if self.notes.get(key):
-            return f"{self.view.signs.mark} {self.notes[key]}"
+        note = self.notes.get(-1 if key is None else key)
+        if note:
+            return f"{self.view.signs.mark} {note}"
         place = snap.place(entry)
         speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
         rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])

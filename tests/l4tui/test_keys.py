@@ -237,7 +237,7 @@ async def test_copy_of_a_line_and_of_a_selection() -> None:
         await pilot.press("V", "j", "j", "y")
         await until(pilot, lambda: "copied 3 lines" in screen._said)
         assert [row.split("\t")[0] for row in pilot.app.clipboard.split("\n")] == ["3", "4", "5"]
-        assert screen.view.anchor is None
+        assert screen.view.selected_from is None
 
 
 async def test_wrap_shows_the_whole_line_and_scrolling_sideways_reaches_its_end() -> None:
