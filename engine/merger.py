@@ -129,9 +129,9 @@ class Merger:
             out[a:b] = np.array(ids, np.int32)[back] if ids else 0
         for entry, text in part.taught:
             speaker = self.speakers[int(out[entry])]
-            told = read(text, speaker)
-            self.identity.learn(told)
-            spoken = spoken_by(told, speaker)
+            facts = read(text, speaker)
+            self.identity.learn(facts)
+            spoken = spoken_by(facts, speaker)
             if spoken is not speaker:
                 out[entry] = self._speaker_id(spoken)
         return out

@@ -23,7 +23,7 @@ class Growing:
     """One array that grows at its end; a view taken earlier stays valid."""
 
     def __init__(self, dtype: type, room: int = 4096) -> None:
-        self._data = np.empty(room, dtype)
+        self._data: np.ndarray = np.empty(room, dtype)
         self.length = 0
 
     def extend(self, values: np.ndarray) -> None:
