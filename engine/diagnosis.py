@@ -54,7 +54,7 @@ def diagnose(
     if ranker != "blame":
         blame = rank_by(ranker, case)
     told = outcome if case is found[0][0] else Outcome.FAILED
-    removed = int(baseline.usual(journal.templates).sum()) if baseline is not None else 0
+    removed = int(baseline.usual(journal).sum()) if baseline is not None else 0
     return Diagnosis(
         case=case,
         blame=blame,

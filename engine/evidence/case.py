@@ -26,8 +26,8 @@ class Baseline(Protocol):
     def jobs(self) -> int:
         """Number of healthy jobs."""
 
-    def usual(self, templates: Sequence[str]) -> NDArray[np.bool_]:
-        """Tell for each template whether it is frequent in the healthy jobs."""
+    def usual(self, journal: Journal) -> NDArray[np.bool_]:
+        """Tell for each event of a job whether it is frequent in the healthy jobs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
     rows = np.flatnonzero(own & ~np.isin(j.event, others) & (j.level < Level.ERROR))
     rows = rows[(j.iteration[rows] >= last - NEAR) if last >= 0 else np.ones(len(rows), bool)]
     if case.baseline is not None and len(rows):
-        rows = rows[~case.baseline.usual(j.templates)[j.event[rows]]]
+        rows = rows[~case.baseline.usual(j)[j.event[rows]]]
     counts = {int(e): int((own & (j.event == e)).sum()) for e in np.unique(j.event[rows])}
     rare = [int(r) for r in rows if counts[int(j.event[r])] <= RARE and not j.marked[r] and r not in roles]
     texts = j.read(np.array(rare, dtype=np.int64)) if rare else []

@@ -25,6 +25,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("demo", "a simulated training job that fails, live on the screen"),
     Command("export", "every line or record as a row: JSON lines, CSV or Parquet"),
     Command("report", "who is to blame, since when and why: text, JSON, Markdown or HTML"),
+    Command("baseline", "healthy jobs kept by name: add, list, remove"),
     Command("index", "read everything; print what is in it and what that cost"),
     Command("slurm", "open the logs of a Slurm job"),
     Command("formats", "the formats l4tui reads; --explain FILE: which one took which part of a line"),

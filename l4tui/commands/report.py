@@ -100,10 +100,20 @@ def diagnose_snapshot(
 def _baseline(paths: list[str], config: Config) -> Baseline | None:
     if not paths:
         return None
-    from l4tui.engine.healthy import Healthy
-    from l4tui.opening import open_jobs, read
+    from l4tui.commands.baseline import profiles
+    from l4tui.engine.l4 import baselines
+    from l4tui.engine.l4.crossjob import CrossJob, Profile
 
-    return Healthy.learn([read(job).templates for path in paths for _, job in open_jobs([path], config)])
+    found: list[Profile] = []
+    for word in paths:
+        if not Path(word).exists() and word in baselines.names():
+            try:
+                found += baselines.load(word)
+            except baselines.BaselineError as error:
+                raise UsageError(f"--baseline {word}: {error}") from None
+        else:
+            found += profiles([word], config)
+    return CrossJob(found)
 
 
 def _suspicions(words: list[str], snap: Snapshot) -> tuple[Suspicion, ...]:
