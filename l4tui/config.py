@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -11,7 +12,7 @@ from typing import Any
 
 from l4tui.exits import UsageError
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SIZE = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE | re.ASCII)
 
 
 def text(value: object) -> str:
@@ -39,15 +40,14 @@ def truth(value: object) -> bool:
 
 
 def size(value: object) -> int:
-    """Accept bytes as a number or with a decimal unit: 4096, "512MB", "2GB"."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
+    """Accept bytes as a number or with a unit, decimal or binary: 4096, "512MB", "2 GiB"."""
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if found:
+        base = 1024 if found[3] else 1000
+        return int(float(found[1]) * base ** " KMGT".index(found[2].upper() or " "))
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError('expects a size such as "512MB"')
-    number = str(value).upper().removesuffix("IB").removesuffix("B").strip()
-    unit = number[-1:] if number[-1:] in _UNITS else ""
-    try:
-        return int(float(number.removesuffix(unit)) * _UNITS[unit])
-    except (ValueError, OverflowError):
-        raise ValueError('expects a size such as "512MB"') from None
+    return value
 
 
 def path(value: object) -> Path | None:

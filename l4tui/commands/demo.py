@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from l4tui.config import Config
+from l4tui.config import Config, size
 from l4tui.demo.names import LAYOUTS, READY, STYLES
 from l4tui.exits import Exit, UsageError
 
@@ -79,10 +78,10 @@ def write_job(args: argparse.Namespace, nodes: int) -> int:
 
     if args.write.is_dir() and any(args.write.iterdir()):
         raise UsageError(f"{args.write}: not empty; name a new folder")
-    size = parse_size(args.bytes) if args.bytes else None
+    wanted = parse_size(args.bytes) if args.bytes else None
     kind = {"ranks": args.ranks, "nodes": nodes, "seed": args.seed, "style": args.style, "layout": args.layout}
     try:
-        truth = write(args.write, args.scenario, bytes_wanted=size, **kind)
+        truth = write(args.write, args.scenario, bytes_wanted=wanted, **kind)
     except OSError as error:
         raise UsageError(f"{args.write}: {error.strerror}") from None
     print(
@@ -92,16 +91,11 @@ def write_job(args: argparse.Namespace, nodes: int) -> int:
 
 
 def parse_size(text: str) -> int:
-    """Read a size such as 1GB, 300 MB or 4096.
-
-    Raises:
-        UsageError: the text is no size.
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(i?)[bB]?\s*", text)
-    if not found:
-        raise UsageError(f"{text!r} is no size: write 300MB or 1GB")
-    base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
+    """Read a size such as 1GB or 300 MB; raise UsageError for what is none."""
+    try:
+        return size(text)
+    except ValueError as error:
+        raise UsageError(f"--bytes: {error}, not {text!r}") from None
 
 
 def child_command(args: argparse.Namespace, nodes: int, directory: Path | None) -> list[str]:

@@ -89,13 +89,13 @@ def test_the_default_file_sets_nothing_and_its_examples_load(home: dict[str, str
 
 @pytest.mark.parametrize(
     ("words", "number"),
-    [("4096", 4096), (7, 7), ("2GB", 2 * 10**9), ("1.5 k", 1500), ("3MiB", 3_000_000), ("1tb", 10**12)],
+    [("4096", 4096), (7, 7), ("2GB", 2 * 10**9), ("1.5 k", 1500), ("3MiB", 3 * 2**20), ("1tb", 10**12)],
 )
 def test_sizes(words: str | int, number: int) -> None:
     assert size(words) == number
 
 
-@pytest.mark.parametrize("words", ["", "GB", "-", "1 XB", "nan", "inf", True, 1.5, None])
+@pytest.mark.parametrize("words", ["", "GB", "-", "1 XB", "nan", "inf", True, 1.5, -1, "-1", None])
 def test_what_is_no_size(words: object) -> None:
     with pytest.raises(ValueError, match="expects a size"):
         size(words)
