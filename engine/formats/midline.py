@@ -34,6 +34,7 @@ _GLUED = {"host-label": (r"(?<=[A-Za-z0-9_%|#\])}])", "")}
 DATE = "mpi-date"  # stands before a tag and goes with it
 TOKEN, OUTER = "midline token", "midline outer"  # keys in Dialect.rest
 SHORTEST_TOKEN = 3
+READ = 400  # bytes of a line in which a program's own brackets are looked for
 
 
 class Plan(NamedTuple):
@@ -132,20 +133,32 @@ def _filled(ids: set[bytes]) -> set[bytes]:
 
 
 def _own_contexts(tag: re.Pattern[bytes], lines: Sequence[bytes]) -> list[str]:
-    """Return lookbehinds for texts like `Epoch: ` that always stand before the same kind of bracket and text."""
+    """Return lookbehinds for texts like `Epoch: ` that always stand before the same kind of bracket and text.
+
+    A tag behind unfinished text is followed by the beginning of a message, or by any rest of one: only what never
+    begins a line counts as the program's own.
+    """
     follows: dict[bytes, Counter[bytes]] = {}
+    begins: set[bytes] = set()
     for line in lines:
-        for match in tag.finditer(line, 1, 400):
+        first = tag.match(line)
+        if first is not None:
+            begins.add(_next_text(line, first.end()))
+        for match in tag.finditer(line, 1, READ):
             before = line[max(0, match.start() - 6) : match.start()].translate(_ZEROS)
-            after = line[match.end() : match.end() + 8]
-            # a bar's new state goes on after any text
-            follows.setdefault(before, Counter())[_DIGITS.sub(b"0", after)[:5] if after[:1] != b"\r" else line] += 1
+            if sum(chr(byte).isalpha() for byte in before) >= 3:
+                follows.setdefault(before, Counter())[_next_text(line, match.end())] += 1
     out = []
     for before, counts in follows.items():
+        text, most = counts.most_common(1)[0]
         n = sum(counts.values())
-        if n >= 8 and len(before) >= 4 and counts.most_common(1)[0][1] >= 0.9 * n:
+        if n >= 8 and most >= 0.9 * n and text not in begins and text[:1] != b"\r":
             out.append("(?<!" + re.escape(before.decode("latin-1")).replace("0", r"\d") + ")")
     return out[:32]
+
+
+def _next_text(line: bytes, at: int) -> bytes:
+    return _DIGITS.sub(b"0", line[at : at + 8])[:5]
 
 
 @lru_cache(maxsize=256)

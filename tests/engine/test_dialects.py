@@ -142,6 +142,12 @@ def test_ordinary_brackets_of_a_hydra_log_are_not_cut() -> None:
     assert [cut(line, dialect) for line in log if cut(line, dialect)] == []
 
 
+def test_text_that_every_rank_leaves_unfinished_is_cut() -> None:
+    log = [b"[%d] step %d" % (k % 4, k) for k in range(100)]
+    log += [b"[0] loading[1] loading[2] loading", b"[0]  done", b"[1]  done"] * 10
+    assert cut(b"[0] loading[1] loading[2] loading", detect(log)) == [11, 22]
+
+
 def test_torch_begins_behind_a_bar_of_an_untagged_log() -> None:
     dialect = detect(PLAIN)
     line = b"Epoch 0: 50%|##   | 5/10[rank3]: Traceback (most recent call last):"
