@@ -11,7 +11,7 @@ import numpy as np
 from l4tui.engine.evidence.record import Ints, Journal
 from l4tui.engine.library.matching import Hit
 from l4tui.engine.library.pattern import Blames, Pattern, Role
-from l4tui.engine.model import UNKNOWN, Level, LineClass
+from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 
 HARMLESS = re.compile(
     r"\b(?:ignor(?:ed|ing)|continuing|retrying|will retry|retry in|retries left|falling back|fall back|disabled|"
@@ -91,7 +91,10 @@ class Progress:
         """Tell whether the rank made real progress after the row, within the same attempt."""
         j = self._journal
         later = self.habits(rank)
-        later = later[(later > row) & (j.era[later] == j.era[row])]
+        later = later[j.era[later] == j.era[row]]
+        same = j.source[later] == j.source[row]
+        after = np.where(same, later > row, (j.clock[later] > j.clock[row]) & (j.clock[row] != NO_TIME))
+        later = later[after]
         if len(later) == 0:
             return False
         now = int(j.iteration[row])

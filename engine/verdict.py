@@ -171,7 +171,8 @@ def _last_stage(case: Case) -> str | None:
     for stages in (lasts, marked, j.stage[case.mask].tolist()[-200:]):
         names = Counter(j.stages[s] for s in stages if s >= 0 and j.stages[s] != "teardown")
         if names:
-            return names.most_common(1)[0][0]
+            stage = names.most_common(1)[0][0]
+            return "train" if len(case.ticks) and stage in ("launch", "init", "data", "model_build") else stage
     return "launch" if not case.ranks else None
 
 

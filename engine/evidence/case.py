@@ -82,7 +82,8 @@ class Case:
     @cached_property
     def world(self) -> int:
         """Number of ranks there should be."""
-        return self.journal.world_size if self.journal.world_size > 0 else len(self.ranks)
+        told = [int(s.groups["expected"]) for s in self.sightings if "expected" in s.groups]
+        return max([self.journal.world_size, len(self.ranks), *told])
 
     def node_of(self, rank: int) -> str | None:
         """Return the rank's node, as the identity knows it or lines tell it."""
@@ -213,11 +214,45 @@ class Case:
                 out[rank] = (int(j.iteration[row]), row)
         return out
 
+    @cached_property
+    def ticks(self) -> Ints:
+        """Rows of the kind of line that marks most iterations, whoever writes it."""
+        j = self.journal
+        rows = np.flatnonzero(self.mask & j.marked & (j.iteration >= 0) & (j.level <= Level.INFO))
+        events, at = np.unique(j.event[rows], return_inverse=True)
+        many = [len(np.unique(j.iteration[rows[at == e]])) for e in range(len(events))]
+        return rows[at == int(np.argmax(many))].astype(np.int64) if many else rows.astype(np.int64)
+
+    def _marks_itself(self, rank: int) -> bool:
+        """Tell whether a rank marks about as many iterations as the job's finest marker."""
+        if rank not in self.marks:
+            return False
+        j = self.journal
+        event = int(j.event[self.marks[rank][1]])
+        if len(self.ticks) and event == int(j.event[self.ticks[0]]):
+            return True
+        own = np.unique(j.iteration[self.mask & j.marked & (j.event == event) & (j.rank == rank)])
+        return 3 * len(own) >= len(np.unique(j.iteration[self.ticks]))
+
+    def iteration_at(self, rank: int, row: int) -> int:
+        """Return the iteration of a row: its own where the rank marks iterations itself, else the job's at that time."""
+        j = self.journal
+        own = int(j.iteration[row])
+        if self._marks_itself(rank) or not len(self.ticks) or (rank < 0 and own >= 0):
+            return own
+        same = j.source[self.ticks] == j.source[row]
+        timed = bool(j.clock[row] != NO_TIME)
+        before = np.where(same, self.ticks < row, (j.clock[self.ticks] <= j.clock[row]) if timed else ~same)
+        seen = self.ticks[before]
+        return max(own, int(j.iteration[seen].max()) + 1) if len(seen) else own
+
     def iteration_of(self, rank: int) -> int:
         """Return the iteration a rank was in when it wrote its last own line: after a marker, the next one."""
         life = self.lives.get(rank)
         if life is None:
             return UNKNOWN
+        if not self._marks_itself(rank) and len(self.ticks):
+            return self.iteration_at(rank, life.last_row)
         row = life.last_row
         return int(self.journal.iteration[row]) + int(bool(self.journal.marked[row]))
 

@@ -91,12 +91,14 @@ def _minority(case: Case) -> list[Finding]:
     elif len(pairs) > 1:
         top = max(named.values())
         accused = [r for r, n in named.items() if n == top and n == len(pairs)]
+    if pattern.cause == "version":
+        accused = sorted({r for rank in accused for r in [rank, *case.on_node(case.node_of(rank) or "")]})
     out = []
     for rank in accused:
         told = [s for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"])]
-        rows = tuple(s.row for s in told if s.rank == rank) or tuple(s.row for s in told)
+        rows = tuple(s.row for s in told if s.rank == rank) or tuple(s.row for s in told or pairs)
         out.append(
-            Finding(KIND, strength, f"{word_ranks([rank])} differs from its peers: {pattern.meaning}", rank, None, rows,
+            Finding(KIND, strength, f"{word_ranks(accused)} differ from the rest: {pattern.meaning}", rank, None, rows,
                     True, case.iteration_of(rank), pattern.stage, pattern.cause, pattern.actions)
         )  # fmt: skip
     return out

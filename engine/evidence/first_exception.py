@@ -71,7 +71,7 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
     late = time != NO_TIME and first != NO_TIME and time - first > TOGETHER
     strength = Strength.STRONG if lead.pattern.strong and not late else Strength.WEAK
     own = [s for s in found if not s.copied] or found
-    iteration = int(case.journal.iteration[own[0].row]) if not own[0].copied else UNKNOWN
+    iteration = case.iteration_at(rank, own[0].row) if not own[0].copied else UNKNOWN
     if iteration < 0:
         iteration = case.iteration_of(rank)
     what = lead.text.strip()[:160]

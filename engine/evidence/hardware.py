@@ -28,7 +28,7 @@ def judge(case: Case) -> list[Finding]:
         if rank < 0 and node is None:
             continue
         where = f"rank {rank}" if rank >= 0 else str(node)
-        iteration = int(case.journal.iteration[s.row])
+        iteration = case.iteration_at(rank, s.row)
         if iteration < 0 and rank >= 0:
             iteration = case.iteration_of(rank)
         rows = (*out[key].rows, s.row) if key in out else (s.row,)

@@ -16,13 +16,13 @@ from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
 WINDOW = 10  # iterations before a jump that tell what is usual
-JUMP = 5.0  # times the usual value
-SPREAD = 20.0  # times the usual spread
+JUMP = 1.5  # times the usual value
+SPREAD = 30.0  # times the usual step from one iteration to the next
 
 
 def judge(case: Case) -> list[Finding]:
     """Return findings without a target: they accuse nobody."""
-    return [*_stopped(case), *_common_error(case), *_not_finite(case), *_spike(case)]
+    return [*_stopped(case), *_nowhere(case), *_common_error(case), *_not_finite(case), *_spike(case)]
 
 
 def _stopped(case: Case) -> list[Finding]:
@@ -31,6 +31,13 @@ def _stopped(case: Case) -> list[Finding]:
         return []
     p = told[0].pattern
     return [_finding("explicit_blame", p.meaning, told, case)]
+
+
+def _nowhere(case: Case) -> list[Finding]:
+    """A fault of a node that the log does not name."""
+    told = [s for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.NODE and not s.pattern.hardware]
+    told = [s for s in told if case.node_at(s.row) is None]
+    return [_finding("first_exception", told[0].pattern.meaning, told, case)] if told and not case.completed else []
 
 
 def _finding(kind: str, sentence: str, told: list[Sighting], case: Case) -> Finding:
@@ -96,11 +103,13 @@ def _spike(case: Case) -> list[Finding]:
 def _loss_rows(case: Case) -> list[NDArray[np.int64]]:
     """Rows of the events that one rank marks iterations with and that tell a loss."""
     j = case.journal
-    rows = np.flatnonzero(case.mask & (j.iteration >= 0) & j.marked)
+    rows = np.flatnonzero(case.mask & (j.iteration >= 0))
     out = []
     for event in np.unique(j.event[rows]).tolist():
+        if "loss" not in j.templates[event]:
+            continue
         mine = rows[j.event[rows] == event]
-        if len(mine) > 2 * WINDOW and len(np.unique(j.rank[mine])) == 1 and "loss" in j.templates[event]:
+        if len(mine) > 2 * WINDOW and len(np.unique(j.rank[mine])) == 1:
             out.append(mine.astype(np.int64))
     return out
 
@@ -125,7 +134,7 @@ def _jump(values: NDArray[np.float64]) -> int | None:
         if len(before) < WINDOW // 2:
             continue
         usual, after = np.median(before), values[at : at + 3]
-        spread = np.median(np.abs(before - usual))
+        spread = np.median(np.abs(np.diff(before)))
         if np.isnan(after).any() or not usual > 0:
             continue
         if (after > JUMP * usual).all() and after[0] - usual > SPREAD * max(spread, 1e-6):

@@ -46,6 +46,8 @@ def _numbers(case: Case, name: str) -> dict[int, tuple[int, Sighting]]:
 
 def _counters(case: Case) -> list[Finding]:
     """Lowest completed, then lowest enqueued, then lowest sequence number of the timed-out collective."""
+    if idle := _idle(case):
+        return idle
     for name, words in (
         ("completed", "completed the fewest collectives"),
         ("enqueued", "enqueued the fewest collectives"),
@@ -66,6 +68,21 @@ def _counters(case: Case) -> list[Finding]:
             for r in behind
         ]
     return []
+
+
+def _idle(case: Case) -> list[Finding]:
+    """Enqueued equal to completed while the others wait: the rank never entered the next collective."""
+    state: dict[int, tuple[bool, int]] = {}
+    for s in case.sightings:
+        if s.pattern.id == "c10d.progress" and s.rank >= 0 and not s.copied:
+            state[s.rank] = (s.groups["enqueued"] == s.groups["completed"], s.row)
+    idle = [(r, row) for r, (is_idle, row) in state.items() if is_idle]
+    if len(state) < 3 or not _is_minority(len(idle), len(state)):
+        return []
+    return [
+        _finding(case, r, Strength.STRONG, "never entered the collective that its peers wait in", (row,), "hang")
+        for r, row in idle
+    ]
 
 
 def _own_rows(case: Case, rank: int) -> tuple[int, ...]:

@@ -137,8 +137,8 @@ class Journal:
 
     @cached_property
     def clock(self) -> Ints:
-        """Time of each row; rows without their own take that of their lane's (rank, else source) previous row."""
-        lane = np.where(self.rank >= 0, self.rank, -2 - self.source)
+        """Time of each row; rows without their own take that of their lane's (source and rank) previous row."""
+        lane = self.source.astype(np.int64) << 32 | (self.rank + 1)
         order = np.argsort(lane, kind="stable")
         known = (self.time != NO_TIME)[order]
         first = np.r_[True, lane[order][1:] != lane[order][:-1]] if len(order) else np.empty(0, bool)

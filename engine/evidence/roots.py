@@ -67,7 +67,8 @@ def _seen(case: Case, key: tuple[int, Role, str | None], rows: list[int]) -> Eve
 def _roles(case: Case, blame: Blame) -> Told:
     """Role of each matched row, and of the rows behind the findings that decided."""
     accused, nodes = set(blame.accused), {c.node for c in blame.nodes[:1]}
-    ends = {d.sighting.row: d.rank for d in deaths(case) if d.is_root and d.rank in accused}
+    by_end = blame.lead is not None and blame.lead.kind == "explicit_blame"
+    ends = {d.sighting.row: d.rank for d in deaths(case) if by_end and d.is_root and d.rank in accused}
     told_themselves = {s.rank for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.MINORITY} & accused
     out: Told = {}
     for s in case.sightings:
@@ -118,7 +119,7 @@ def _starts(f: Finding, value: float, lead: Finding | None) -> bool:
     """Tell whether a finding's lines are what started it: what leads, and what text tells besides."""
     if not f.root:
         return False
-    if f.kind in MEASURED:
+    if f.kind in MEASURED and f.cause != "version":
         return lead is not None and f.kind == lead.kind
     return value > 0
 
@@ -138,7 +139,9 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
     if case.baseline is not None and len(rows):
         rows = rows[~case.baseline.usual(j)[j.event[rows]]]
     counts = {int(e): int((own & (j.event == e)).sum()) for e in np.unique(j.event[rows])}
-    rare = [int(r) for r in rows if counts[int(j.event[r])] <= RARE and not j.marked[r] and r not in roles]
+    told = [s.row for s in case.sightings if s.rank == rank and s.pattern.secondhand and lead.kind in APART
+            and int(j.event[s.row]) not in others]  # fmt: skip
+    rare = told + [int(r) for r in rows if counts[int(j.event[r])] <= RARE and not j.marked[r] and r not in roles]
     texts = j.read(np.array(rare, dtype=np.int64)) if rare else []
     return [r for r, text in zip(rare, texts, strict=True) if not HARMLESS.search(text)]
 

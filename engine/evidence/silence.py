@@ -7,7 +7,7 @@ import numpy as np
 from l4tui.engine.evidence.case import Case, Life, word_ranks
 from l4tui.engine.evidence.deaths import TERM, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
-from l4tui.engine.evidence.waiting import victims
+from l4tui.engine.evidence.waiting import timed_out, victims
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN
 
@@ -45,7 +45,8 @@ def _lacks_report(case: Case) -> list[Finding]:
     total = len(case.ranks)
     if case.completed or total < 3 or len(reported) < MOST * total or not 0 < len(silent) <= FEW * total:
         return []
-    stopped = {d.rank for d in deaths(case) if d.signal == TERM}
+    slow = len(timed_out(case)) >= MOST * len(reported)  # a time-out leaves time to speak; a lost peer does not
+    stopped = set() if slow else {d.rank for d in deaths(case) if d.signal == TERM}
     explained = any(s.rank >= 0 and not s.copied and s.pattern.blames is not Blames.PROGRESS
                     for s in case.roles(Role.INITIATING))  # fmt: skip
     explained = explained or any(d.is_root for d in deaths(case))
@@ -115,18 +116,27 @@ def _absent(case: Case) -> list[Finding]:
     if not gave_up or case.world <= 0 or (began and not missing):
         return []
     end = min(case.journal.clock[r] for r in gave_up)
-    world = max([case.world, *(int(s.groups["expected"]) for s in missing if "expected" in s.groups)])
+    world = case.world
     late = [r for r in range(world) if _came_after(case, r, int(end), min(gave_up))]
-    if not 0 < len(late) <= FEW * world:
+    if not 0 < len(late) <= (FEW * world if not missing else world - 1):
         return []
     cause, rows = "network", tuple(s.row for s in missing)
     words = "never joined" if not any(r in case.ranks for r in late) else "joined only after its peers gave up"
     return [
         Finding(KIND, Strength.STRONG, f"{word_ranks([r])} {words}", r, None,
-                rows or ((case.lives[r].first_row,) if r in case.lives else ()), True, UNKNOWN,
+                rows or _first_row(case, r), True, UNKNOWN,
                 "init", cause)
         for r in late
     ]  # fmt: skip
+
+
+def _first_row(case: Case, rank: int) -> tuple[int, ...]:
+    """First row that was written on the rank's node, else by the rank."""
+    j = case.journal
+    node = case.node_of(rank)
+    mine = (j.node == j.nodes.index(node)) if node in j.nodes else (j.rank == rank)
+    rows = np.flatnonzero(case.mask & mine)
+    return (int(rows[0]),) if len(rows) else ()
 
 
 def _came_after(case: Case, rank: int, end: int, row: int) -> bool:
