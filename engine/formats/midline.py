@@ -43,7 +43,7 @@ class Plan(NamedTuple):
     regex: re.Pattern[bytes]
     token: bytes  # every tag begins so; empty where that is too short to be counted
     starts: re.Pattern[bytes] | None  # a newline, outer prefixes, a tag; None: newline and token say it
-    has_outer: bool = False  # the tags stand behind another launcher's prefix
+    begin: re.Pattern[bytes] | None = None  # outer prefixes and a tag: what lines begin with; None: no outer ones
 
 
 def _unnamed(pattern: str, keep: str) -> str:
@@ -85,7 +85,8 @@ def learn_midline(
             before = r"(?<=\r)"
         part = before + date + "(?:" + _unnamed(pattern, group) + ")" + after
         if fmt.name == "mpich-rank":
-            part = "".join(_own_contexts(re.compile(part.encode("latin-1")), lines)) + part
+            own = "".join(_own_contexts(re.compile(part.encode("latin-1")), lines))
+            part = part.replace(r"\[", r"\[" + own, 1)  # behind the bracket: it is what makes the search fast
         parts.append(part)
         seen |= _filled(ids)
     if not any(fmt.family == "chunk" or _id_group(fmt) in ("task", "node") for fmt in used):
@@ -133,7 +134,7 @@ def _filled(ids: set[bytes]) -> set[bytes]:
 
 
 def _own_contexts(tag: re.Pattern[bytes], lines: Sequence[bytes]) -> list[str]:
-    """Return lookbehinds for texts like `Epoch: ` that always stand before the same kind of bracket and text.
+    """Return lookbehinds for texts like `Epoch: [` that always stand before the same kind of bracket and text.
 
     A tag behind unfinished text is followed by the beginning of a message, or by any rest of one: only what never
     begins a line counts as the program's own.
@@ -153,7 +154,7 @@ def _own_contexts(tag: re.Pattern[bytes], lines: Sequence[bytes]) -> list[str]:
         text, most = counts.most_common(1)[0]
         n = sum(counts.values())
         if n >= 8 and most >= 0.9 * n and text not in begins and text[:1] != b"\r":
-            out.append("(?<!" + re.escape(before.decode("latin-1")).replace("0", r"\d") + ")")
+            out.append("(?<!" + re.escape(before.decode("latin-1")).replace("0", r"\d") + r"\[)")
     return out[:32]
 
 
@@ -172,12 +173,8 @@ def _plan(dialect: Dialect) -> Plan | None:
     outer = learnt.get(OUTER)
     if token and outer is None:
         return Plan(regex, token, None)
-    return Plan(
-        regex,
-        token,
-        re.compile(rb"\n(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")"),
-        outer is not None,
-    )
+    begin = rb"(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")"
+    return Plan(regex, token, re.compile(rb"\n" + begin), re.compile(begin) if outer is not None else None)
 
 
 def midline_suspects(block: bytes, dialect: Dialect) -> int:
@@ -201,6 +198,8 @@ def cut(line: bytes, dialect: Dialect) -> list[int]:
     plan = _plan(dialect)
     if plan is None or (line.find(plan.token, 1) < 0 if plan.token else plan.regex.search(line, 1) is None):
         return []
+    if plan.begin is not None and plan.token and line.count(plan.token) == 1 and plan.begin.match(line):
+        return []
     out: list[int] = []
     lead = prefix_end(line, dialect)
     behind = 0  # where the last tag ended: a tag right there is payload
@@ -218,7 +217,7 @@ def cut(line: bytes, dialect: Dialect) -> list[int]:
 def outer_end(line: bytes, dialect: Dialect) -> int:
     """Return the end of what a line's segments have in common: the prefixes outside of the tags that cut it."""
     plan = _plan(dialect)
-    if plan is None or not plan.has_outer:
+    if plan is None or plan.begin is None:
         return 0
     lead = prefix_end(line, dialect)
     match = plan.regex.search(line)
