@@ -46,6 +46,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("previous_warning", ("W",), "previous warning", SEEK),
     Action("next_same", ("o",), "next line like this one", SEEK),
     Action("previous_same", ("O",), "previous line like this one", SEEK),
+    Action("evidence", ("a",), "the line that the verdict rests on", SEEK),
     Action("go_to", ("t",), "go to 12:03, -5m, i1200", SEEK),
     Action("filter", ("&",), "only what matches; &! hides, & clears", NARROW),
     Action("toggle_filters", ("\\",), "all filters off, or on again", NARROW),

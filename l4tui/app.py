@@ -19,6 +19,7 @@ from l4tui.engine.discovery import Found
 from l4tui.engine.job import Job
 from l4tui.engine.search import search
 from l4tui.exits import Exit, UsageError
+from l4tui.judge import judge
 from l4tui.opening import engine_options
 from l4tui.screens.job import JobScreen
 from l4tui.theme import DEFAULTS, THEMES, choose
@@ -118,7 +119,7 @@ class L4App(App[int]):
             found=None if several else self._found,  # a new file may be of any of several jobs
             follow=self._config.follow,
         )
-        screen = JobScreen(job, folder.name, self._config, self._keys, search, self.choose_job)
+        screen = JobScreen(job, folder.name, self._config, self._keys, search, judge, self.choose_job)
         screen.notice = _notice(self._found, number)
         screen.left_out = tuple((item.path, item.why) for item in self._found.left_out)
         self.push_screen(screen)

@@ -102,6 +102,16 @@ def _same(screen: JobScreen, _: str) -> None:
     screen.jump(test, step, "no other line like this one", around=True)
 
 
+@handles("evidence")
+def evidence(screen: JobScreen, _: str) -> None:
+    """To the line that the verdict rests on, among all lines."""
+    entry = screen.ruling.entry
+    if entry < 0:
+        screen.say("nobody is accused" if screen.ruling.outcome else "there is no verdict yet")
+        return
+    screen.show_entry(entry)
+
+
 @handles("go_to")
 def go_to(screen: JobScreen, text: str) -> None:
     """Ask for a time or an iteration, or go there."""

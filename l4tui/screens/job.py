@@ -20,6 +20,7 @@ from l4tui.config import Config
 from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.view import Ids, Matcher, Scope, Viewer
 from l4tui.feed import Feed, Live, Update
+from l4tui.judge import Ruling
 from l4tui.lenses import LENSES, Lens
 from l4tui.screens.searching import SearchScreen
 from l4tui.screens.telling import Telling
@@ -50,6 +51,12 @@ class JobScreen(Telling, SearchScreen):
         lines: list[Line]
         epoch: int
 
+    @dataclass
+    class Judged(Message):
+        """The job has been judged."""
+
+        ruling: Ruling
+
     def __init__(
         self,
         job: Live,
@@ -57,17 +64,22 @@ class JobScreen(Telling, SearchScreen):
         config: Config,
         keys: Mapping[str, str],
         matcher: Matcher,
+        judge: Callable[[Snapshot], Ruling],
         choose_job: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(matcher)
         self.job, self.job_name, self.config, self.keys = job, name, config, keys
         self.choose_job, self.notice = choose_job, ""
+        self._judge_job = judge
         self.viewer = Viewer(matcher)
         self.lenses: dict[str, Lens] = {key: make(self.viewer, config.ascii) for key, make in LENSES.items()}
         self.follows = config.follow
         self.feed = Feed(job, self.lenses, self._hand_over, follow=config.follow)
         self.snapshot: Snapshot = job.snapshot()
         self.vitals = Vitals()
+        self.ruling = Ruling(-1, "")
+        self._judging = False
+        self._sought: int | None = None  # entry to go to once all lines are shown
         self.scope = Scope(ranks=config.ranks)
         self.notes: dict[int, str] = {}
         self.left_out: tuple[tuple[str, str], ...] = ()
@@ -100,7 +112,7 @@ class JobScreen(Telling, SearchScreen):
         self.feed.set_scope(self.scope)
         self.feed.set_following(True)
         self.feed.start()
-        self.set_interval(1.0, self.tell)
+        self.set_interval(1.0, self._look_round)
         self.tell()
 
     def on_unmount(self) -> None:
@@ -177,6 +189,10 @@ class JobScreen(Telling, SearchScreen):
         self.view.set_rows(update.rows, update.facts, changed=update.renumbered or update.relabelled)
         if update.error:
             self.say(update.error, "error")
+        if self._sought is not None and update.scope == self.scope:
+            entry, self._sought = self._sought, None
+            self.view.set_following(False)
+            self.view.go(self.view.rows.position(entry), place="middle")
         self._search_on(update.renumbered)
         self.tell()
         self.feed.taken()
@@ -202,6 +218,25 @@ class JobScreen(Telling, SearchScreen):
     @on(LogView.FollowChanged)
     def _follow_changed(self, event: LogView.FollowChanged) -> None:
         self.feed.set_following(event.following)
+        self.tell()
+
+    def _look_round(self) -> None:
+        """Once a second: silence grows, and a job that has come to rest is judged."""
+        at_rest = self.feed.progress >= 1.0 and not self.is_live
+        if at_rest and not self._judging and self.ruling.version != self.snapshot.version:
+            self._judging = True
+            self.in_thread(self._judge, "verdict")
+        self.tell()
+
+    def _judge(self) -> None:
+        try:
+            self.post_message(self.Judged(self._judge_job(self.snapshot)))
+        finally:
+            self._judging = False
+
+    @on(Judged)
+    def _judged(self, event: Judged) -> None:
+        self.ruling = event.ruling
         self.tell()
 
     # Scopes
@@ -261,6 +296,16 @@ class JobScreen(Telling, SearchScreen):
     def known_ranks(self) -> list[int]:
         """Ranks that have lines, ascending."""
         return sorted(self.snapshot.counts().per_rank)
+
+    def show_entry(self, entry: int) -> None:
+        """Go to an entry; where the scope hides it, show all lines first."""
+        row = self.view.rows.position(entry)
+        if entry in self.view.rows.keys(row, row + 1).tolist():
+            self.view.set_following(False)
+            self.view.go(row, place="middle")
+        else:
+            self._sought = entry
+            self.set_scope(Scope(lens=self.scope.lens))
 
     def go_to_line(self, number: int) -> None:
         """Go to a line of the file where there is one file, else to that row of the view."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from l4tui.engine.view import Scope
     from l4tui.feed import Feed
     from l4tui.finder import Finder
+    from l4tui.judge import Ruling
     from l4tui.vitals import Vitals
     from l4tui.widgets.logview import LogView
 
@@ -35,6 +36,7 @@ class Telling:
     feed: Feed
     snapshot: Snapshot
     vitals: Vitals
+    ruling: Ruling
     scope: Scope
     follows: bool
     notes: dict[int, str]
@@ -80,6 +82,8 @@ class Telling:
             durations=vitals.durations,
             progress=self.feed.progress,
             notice=self.notice,
+            verdict="" if self.is_live else self.ruling.sentence,
+            verdict_style="error" if self.ruling.outcome in ("failed", "hung") else "warning",
         )
 
     def _state(self) -> tuple[str, int]:
@@ -89,6 +93,8 @@ class Telling:
         sources = self.snapshot.sources
         written = max((getattr(source, "mtime", 0) for source in sources), default=0) / 1e9
         silent = max(time.time() - written, 0.0) if written else 0.0
+        if self.ruling.outcome in ("failed", "completed"):
+            return self.ruling.outcome, 0
         if self.feed.progress >= 1.0 and self.vitals.ends_badly:
             return "failed", 0
         if self.vitals.stage == NAMES.index("teardown"):

@@ -13,8 +13,9 @@ from l4tui.actions import keymap
 from l4tui.app import L4App
 from l4tui.config import Config
 from l4tui.engine.discovery import Found
+from l4tui.judge import Ruling
 from l4tui.screens.job import JobScreen
-from tests.l4tui.fake import FakeJob, fake_search
+from tests.l4tui.fake import FakeJob, FakeSnapshot, fake_search
 
 os.environ["L4TUI_DEBUG"] = "1"  # a handler that fails fails the test
 
@@ -25,18 +26,24 @@ class FakeApp(L4App):
     def __init__(self, job: FakeJob, config: Config) -> None:
         super().__init__(Found(()), config, keymap(config.keys))
         self.fake = job
+        self.ruling = Ruling(0, "")
 
     def on_mount(self) -> None:
         self._catch_signals()
-        self.push_screen(JobScreen(self.fake, "job-4711", self._config, self._keys, fake_search))
+        self.push_screen(JobScreen(self.fake, "job-4711", self._config, self._keys, fake_search, self.judged))
+
+    def judged(self, snapshot: FakeSnapshot) -> Ruling:
+        """Judge as the test says."""
+        return self.ruling._replace(version=snapshot.version)
 
 
 @asynccontextmanager
 async def shown(
-    job: FakeJob, size: tuple[int, int] = (80, 24), **settings: object
+    job: FakeJob, size: tuple[int, int] = (80, 24), *, ruling: Ruling | None = None, **settings: object
 ) -> AsyncIterator[tuple[Pilot[int], JobScreen]]:
     """Run the app and wait until the first page has its text."""
     app = FakeApp(job, Config(**{"theme": "l4tui", **settings}))  # type: ignore[arg-type]
+    app.ruling = ruling or app.ruling
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         screen = app.screen

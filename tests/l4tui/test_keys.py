@@ -8,6 +8,7 @@ import pytest
 
 from l4tui import handlers
 from l4tui.actions import ACTIONS, Action, KeyClash, keymap, split_keys
+from l4tui.judge import Ruling
 from l4tui.widgets.sheet import ListSheet, TextSheet
 from tests.l4tui.fake import FakeJob
 from tests.l4tui.screen import screen_rows, shown, until
@@ -320,6 +321,21 @@ async def test_q_closes_and_ctrl_c_interrupts() -> None:
         await pilot.press("ctrl+c")
         await pilot.pause()
         assert pilot.app.return_value == 130
+
+
+async def test_the_verdict_stands_in_the_second_line_and_leads_to_its_evidence() -> None:
+    ruling = Ruling(0, "failed", "rank 7 on n1 raised its own error", 399)
+    async with shown(FakeJob(1000), ruling=ruling) as (pilot, screen):
+        await pilot.press("a")
+        assert "no verdict" in screen._said
+        await until(pilot, lambda: "rank 7 on n1" in screen.header.render_line(1).text)
+        assert "failed" in screen.header.render_line(0).text
+        await pilot.press("a")
+        assert screen.view.row == 399
+        await pilot.press("r", *"0", "enter")
+        await until(pilot, lambda: screen.view.rows.length < 200)
+        await pilot.press("a")
+        await until(pilot, lambda: screen.view.rows.length == 1000 and screen.view.row == 399)
 
 
 async def test_keys_follow_the_settings() -> None:
