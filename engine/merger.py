@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from l4tui.engine.adoption import KIND, Adoption, LaneKind, adopt
 from l4tui.engine.clock import date_carry
 from l4tui.engine.facts import attempt_told, read, spoken_by
 from l4tui.engine.identity import Identity
-from l4tui.engine.lanes import lane_of, lane_order
+from l4tui.engine.lanes import Lane, lane_of, lane_order
 from l4tui.engine.mapper import Part
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, LineClass, Marker, Speaker
 from l4tui.engine.planbook import PlanBook, Translation
@@ -35,6 +36,7 @@ class SourceCarry:
     pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
     speakers: dict[tuple[int, int, int], int] = field(default_factory=dict)  # (mapper, epoch, its id) → speaker
     last: int = UNKNOWN  # speaker of its last entry
+    adoption: Adoption = field(default_factory=Adoption)
 
 
 class Merger:
@@ -49,7 +51,8 @@ class Merger:
         self.shared: dict[tuple[int, ...], int] = {}  # speakers → physical lines that hold their texts
         self._speaker_ids: dict[Speaker, int] = {}
         self._lane = Growing(np.int32)  # per speaker
-        self._lane_ids: dict[object, int] = {}
+        self._lane_ids: dict[Lane, int] = {}
+        self._lane_kind = Growing(np.int8)  # per lane
         self._after = Growing(np.int32)  # per lane: iteration of its next line
         self._sources: dict[int, SourceCarry] = {}
         self._records = RecordCarry()
@@ -83,7 +86,8 @@ class Merger:
         clock = self._carry_clock(carry, time)
         lane = self._lane.view()[speaker]
         order = lane_order(lane)
-        heads = assemble(lane, line_class, flags, self._records, self.store.length, order)
+        whose = adopt(lane, line_class, self._lane_kind.view()[lane], carry.adoption)
+        heads = assemble(whose, line_class, flags, self._records, self.store.length, order if whose is lane else None)
         iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan], order)
         stage = carry_stages(self.book.stage_action.view()[plan], lane, self._stages, source, order)
         self._count(carry, speaker, flags)
@@ -156,7 +160,13 @@ class Merger:
             known = self._speaker_ids[speaker] = len(self.speakers)
             self.speakers.append(speaker)
             self.alone.append(0)
-            self._lane.append(self._lane_ids.setdefault(lane_of(speaker), len(self._lane_ids)))
+            self._lane.append(self._lane_id(lane_of(speaker)))
+        return known
+
+    def _lane_id(self, lane: Lane) -> int:
+        known = self._lane_ids.setdefault(lane, len(self._lane_ids))
+        if known == self._lane_kind.length:
+            self._lane_kind.append(KIND.get(str(lane[0]), LaneKind.PREFIX))
         return known
 
     def _join_pieces(self, carry: SourceCarry, flags: np.ndarray, speaker: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
