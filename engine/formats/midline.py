@@ -147,7 +147,8 @@ def _own_contexts(tag: re.Pattern[bytes], lines: Sequence[bytes]) -> list[str]:
             begins.add(_next_text(line, first.end()))
         for match in tag.finditer(line, 1, READ):
             before = line[max(0, match.start() - 6) : match.start()].translate(_ZEROS)
-            if sum(chr(byte).isalpha() for byte in before) >= 3:
+            is_whole = first is not None and first.end() < match.start() <= first.end() + 3  # all the text there is
+            if sum(chr(byte).isalpha() for byte in before) >= (1 if is_whole else 3):
                 follows.setdefault(before, Counter())[_next_text(line, match.end())] += 1
     out = []
     for before, counts in follows.items():
