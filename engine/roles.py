@@ -135,7 +135,7 @@ def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]
                 s = replace(s, role=Role.CASCADE)
         if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and s.rank >= 0:
             event = int(journal.event[s.row])
-            if first_event.setdefault((s.rank, s.pattern.id, int(journal.era[s.row])), event) != event and not s.copied:
+            if first_event.setdefault((s.rank, s.pattern.id, int(journal.era[s.row])), event) != event:
                 s = replace(s, role=Role.CASCADE)
         if s.role is Role.INITIATING and s.pattern.once:
             s = replace(s, role=Role.CASCADE) if s.pattern.id in told else s

@@ -20,7 +20,8 @@ _PATH = re.compile(r"(?:iter|step|ckpt|checkpoint|global_step)[_\-]?0*(\d+)(?!\d
 # What frames of a traceback tell of the stage: an evaluation or a checkpoint anywhere in the stack, then the training
 # loop, then what is built; of the last the deepest frame decides.
 _INSIDE = (
-    ("eval", re.compile(r"\b(?:evaluat\w*|validat\w*|eval_step|run_eval|test_step)\s*\(|\bin (?:evaluat|validat)\w*")),
+    ("eval", re.compile(r"\b(?:evaluat\w*|validat\w*|eval_step|run_eval|test_step)\s*\(|\bin (?:evaluat|validat)\w*|"
+                        r"/(?:eval|valid)\w*\.py\"")),
     ("checkpoint", re.compile(r"save_checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
                               r"checkpoint\w*(?:\.py|/\w+\.py)\"", re.IGNORECASE)),
     ("train", re.compile(r"\bfit\(|train_step|training_step|\.backward\(|optimizer\.step|\btrain\(\)|\bin (?:fit|train_step)\b")),

@@ -87,7 +87,16 @@ class Case:
 
     def node_of(self, rank: int) -> str | None:
         """Return the rank's node, as the identity knows it or lines tell it."""
-        return self.journal.node_of.get(rank) or self.homes.node.get(rank) or self.homes.sole
+        known = self.journal.node_of.get(rank) or self.homes.node.get(rank) or self.homes.sole
+        return known if known is not None or rank in self.ranks else self._empty_node
+
+    @cached_property
+    def _empty_node(self) -> str | None:
+        """The only node on which no rank wrote: where ranks that never wrote must be."""
+        j = self.journal
+        named = {n for n in j.nodes} | set(j.node_ranks)
+        named -= {j.node_of.get(r) or self.homes.node.get(r) for r in self.ranks}
+        return next(iter(named)) if len(named) == 1 else None
 
     def on_node(self, node: str) -> list[int]:
         """Return the ranks of a node that wrote something."""

@@ -32,6 +32,7 @@ class Death:
 
 def deaths(case: Case) -> list[Death]:
     """Return every end that a launcher tells of in this attempt."""
+    lost = bool(case.of("slurm.node-failure", "slurm.node-failure-step"))  # then the scheduler kills the rest
     forced = {s.groups["pid"] for s in case.sightings if s.pattern.blames is Blames.FROZEN}
     found = []
     for s in case.sightings:
@@ -44,7 +45,7 @@ def deaths(case: Case) -> list[Death]:
         ranks = [s.rank] if s.rank >= 0 and "rank" not in s.groups else case.subjects(s)
         if not ranks and s.groups.get("pid", "").isdigit():
             ranks = _by_table(case, s)
-        found += [Death(r, signal, code, s, s.groups.get("pid") in forced) for r in ranks or [UNKNOWN]]
+        found += [Death(r, signal, code, s, lost or s.groups.get("pid") in forced) for r in ranks or [UNKNOWN]]
     return found
 
 

@@ -17,6 +17,7 @@ from l4tui.engine.roles import Sighting
 
 WINDOW = 10  # iterations before a jump that tell what is usual
 JUMP = 1.5  # times the usual value
+MOST_ROWS = 100_000  # lines of one kind that are read for their loss
 SPREAD = 30.0  # times the usual step from one iteration to the next
 
 
@@ -85,46 +86,60 @@ def _not_finite(case: Case) -> list[Finding]:
 
 
 def _spike(case: Case) -> list[Finding]:
-    """A loss that jumps and stays high."""
+    """A loss that jumps and stays high, on all ranks alike."""
+    found = []
     for rows in _loss_rows(case):
-        iterations, values = _losses(case, rows)
+        iterations, values, first = _losses(case, rows)
         at = _jump(values)
         if at is not None:
-            return [
-                Finding("value", Strength.STRONG, f"the loss jumps from {np.median(values[max(0, at - WINDOW):at]):.3g} to"
-                        f" {values[at]:.3g} in iteration {iterations[at]}, on all ranks alike", UNKNOWN, None,
-                        (int(rows[at]),), False, int(iterations[at]), "train", "numerics",
-                        ("compare learning rate and data at that iteration",
-                         "resume from the checkpoint before it"))
-            ]  # fmt: skip
-    return []
+            found.append((int(iterations[at]), float(np.median(values[max(0, at - WINDOW) : at])), values[at], first[at]))
+    if not found:
+        return []
+    iteration, before, after, row = min(found, key=lambda f: (f[0], f[3]))
+    return [
+        Finding("value", Strength.STRONG, f"the loss jumps from {before:.3g} to {after:.3g} in iteration {iteration},"
+                " on all ranks alike", UNKNOWN, None, (int(row),), False, iteration, "train", "numerics",
+                ("compare learning rate and data at that iteration", "resume from the checkpoint before it"))
+    ]  # fmt: skip
 
 
 def _loss_rows(case: Case) -> list[NDArray[np.int64]]:
-    """Rows of the events that one rank marks iterations with and that tell a loss."""
+    """Rows of each kind of line that tells a loss in enough iterations."""
     j = case.journal
     rows = np.flatnonzero(case.mask & (j.iteration >= 0))
     out = []
     for event in np.unique(j.event[rows]).tolist():
-        if "loss" not in j.templates[event]:
+        if "loss" not in j.templates[event].lower():
             continue
         mine = rows[j.event[rows] == event]
-        if len(mine) > 2 * WINDOW and len(np.unique(j.rank[mine])) == 1:
+        iterations = np.unique(j.iteration[mine])
+        if len(iterations) > WINDOW + 3:
+            if len(mine) > MOST_ROWS:
+                keep = np.unique(j.rank[mine])[: max(1, MOST_ROWS // len(iterations))]
+                mine = mine[np.isin(j.rank[mine], keep)]
             out.append(mine.astype(np.int64))
     return out
 
 
-def _losses(case: Case, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    values = []
-    for text in case.journal.read(rows):
-        value = np.nan
-        for match in NUMBER.finditer(text):
-            label = LABEL.search(text[: match.start()])
-            if label and label[1].lower().endswith("loss"):
-                value = float(match[0])
-                break
-        values.append(value)
-    return case.journal.iteration[rows], np.array(values, dtype=np.float64)
+def _losses(
+    case: Case, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Median of the loss over the ranks, and first row, per iteration."""
+    values = np.array([_loss_in(text) for text in case.journal.read(rows)], dtype=np.float64)
+    known = ~np.isnan(values)
+    rows, values = rows[known], values[known]
+    iterations, first, at = np.unique(case.journal.iteration[rows], return_index=True, return_inverse=True)
+    order = np.argsort(at, kind="stable")
+    chunks = np.split(values[order], np.flatnonzero(np.diff(at[order])) + 1) if len(order) else []
+    return iterations, np.array([np.median(c) for c in chunks], dtype=np.float64), rows[first]
+
+
+def _loss_in(text: str) -> float:
+    for match in NUMBER.finditer(text):
+        label = LABEL.search(text[: match.start()])
+        if label and label[1].lower().endswith("loss"):
+            return float(match[0])
+    return float("nan")
 
 
 def _jump(values: NDArray[np.float64]) -> int | None:

@@ -16,6 +16,7 @@ from l4tui.engine.model import UNKNOWN, Level, LineClass
 from l4tui.engine.roles import HARMLESS, Sighting
 
 RARE = 3  # lines of an event that only the accused wrote
+FLOOD = 10  # adjacent rows of one event that count once
 NEAR = 2  # iterations before the accused's last in which such a line counts
 LONGEST = 60  # rows of a traceback shown with what it raised
 MEASURED = {"straggler", "value", "progress_gap", "silence"}  # kinds whose lines look usual: shown only when they lead
@@ -30,7 +31,8 @@ class EventSeen:
 
     event: int
     role: Role
-    rows: tuple[int, ...]
+    rows: tuple[int, ...]  # of a flood, lines that follow each other, the first
+    count: int
     ranks: tuple[int, ...]
     score: float
     pattern: str | None
@@ -59,9 +61,22 @@ def _seen(case: Case, key: tuple[int, Role, str | None], rows: list[int]) -> Eve
     base = {Role.INITIATING: 0.9, Role.CASCADE: 0.4, Role.TEARDOWN: 0.2, Role.CONTEXT: 0.1}[role]
     stage = int(j.stage[rows[0]])
     return EventSeen(
-        event, role, tuple(rows), tuple(ranks), base, pattern, j.stages[stage] if stage >= 0 else "",
+        event, role, tuple(_once(rows)), len(rows), tuple(ranks), base, pattern, j.stages[stage] if stage >= 0 else "",
         int(j.iteration[rows[0]]),
     )  # fmt: skip
+
+
+def _once(rows: list[int]) -> list[int]:
+    """Keep the first of each run of adjacent rows that is long enough to be a flood."""
+    out: list[int] = []
+    at = 0
+    while at < len(rows):
+        end = at
+        while end + 1 < len(rows) and rows[end + 1] == rows[end] + 1:
+            end += 1
+        out += rows[at : at + 1] if end - at >= FLOOD else rows[at : end + 1]
+        at = end + 1
+    return out
 
 
 def _roles(case: Case, blame: Blame) -> Told:
@@ -78,6 +93,9 @@ def _roles(case: Case, blame: Blame) -> Told:
         if role is Role.INITIATING and s.pattern.blames is Blames.MINORITY and told_themselves and s.rank not in accused:
             role = Role.CASCADE  # a peer's copy of what the accused itself reports
         out[s.row] = (role, s.pattern.id)
+    if blame.lead is not None and blame.lead.cause == "version":
+        odd = [s for s in case.of("version.mismatch") if s.rank in accused]
+        out |= {s.row: (Role.INITIATING, s.pattern.id) for s in odd}
     for row in _finding_rows(blame):
         pattern = out[row][1] if row in out else None
         if row not in out or out[row][0] is not Role.TEARDOWN:
@@ -135,7 +153,9 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
     others = np.unique(j.event[case.mask & (j.rank >= 0) & (j.rank != rank)])
     last = case.iteration_of(rank)
     rows = np.flatnonzero(own & ~np.isin(j.event, others) & (j.level < Level.ERROR))
-    rows = rows[(j.iteration[rows] >= last - NEAR) if last >= 0 else np.ones(len(rows), bool)]
+    if last >= 0:
+        near = [case.iteration_at(rank, int(r)) >= last - NEAR for r in rows]
+        rows = rows[np.array(near, dtype=np.bool_)]
     if case.baseline is not None and len(rows):
         rows = rows[~case.baseline.usual(j)[j.event[rows]]]
     counts = {int(e): int((own & (j.event == e)).sum()) for e in np.unique(j.event[rows])}

@@ -147,7 +147,7 @@ def _events(found: Diagnosis, most: int) -> list[Table]:
                 "template": j.templates[e.event],
                 "role": str(e.role),
                 "score": round(e.score, 3),
-                "count": len(e.rows),
+                "count": e.count,
                 "ranks": list(e.ranks),
                 "site": j.sites[site] if site >= 0 else None,
                 "level": level.name if level else None,
