@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from l4tui.engine.formats import Dialect, Parser, built_in, check
+from l4tui.engine.formats import Dialect, Parser, built_in, check, detect
 from l4tui.engine.model import Level
 
 PARSER = Parser(Dialect())
@@ -172,6 +172,14 @@ def test_tags(line: bytes, field: str, text: bytes) -> None:
     parse = PARSER.parse(line)
     assert field in {span.field for span in parse.spans}
     assert line[parse.text_at :] == text
+
+
+def test_weak_tags_are_read_where_a_source_begins_its_messages_so() -> None:
+    lines = [f"R{k % 4}: shard {k} loaded".encode() for k in range(40)]
+    parse = Parser(detect(lines)).parse(lines[3])
+    assert [(s.field, lines[3][s.start : s.end]) for s in parse.spans] == [("self_rank", b"3")]
+    few = [f"row {k} of a table".encode() for k in range(40)] + lines[:8]
+    assert Parser(detect(few)).parse(lines[3]).spans == ()
 
 
 @pytest.mark.parametrize(
