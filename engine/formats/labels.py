@@ -19,7 +19,7 @@ MOST_SHAPES = 64  # name shapes that a narrowed regex lists
 _DIGITS = re.compile(r"\d+")
 _NO_HOST = re.compile(
     r"(?:global_?|local_?|world_?)?(?:rank|step|epoch|iter|iteration|batch|gpu|cuda|device|task|layer|loss|stage|frame|"
-    r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|block|expert|shard|part|chunk|group|level|dim|cpu|tid|pid|thread)"
+    r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|(?-i:R)|block|expert|shard|part|chunk|group|level|dim|cpu|tid|pid|thread)"
     r"[_-]?\d*",
     re.IGNORECASE,
 )
