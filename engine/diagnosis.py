@@ -51,8 +51,9 @@ def diagnose(
     found = [_judge(journal, sightings, homes, a, baseline, tuple(suspicions)) for a in reversed(attempts)]
     outcome = outcome_of(found[0][0])
     case, blame = next((f for f in found if _decides(*f, only=len(found) == 1)), found[0])
+    shown = None
     if ranker != "blame":
-        blame = rank_by(ranker, case)
+        blame, shown = rank_by(ranker, case)
     told = outcome if case is found[0][0] else Outcome.FAILED
     removed = int(baseline.usual(journal).sum()) if baseline is not None else 0
     return Diagnosis(
@@ -60,7 +61,7 @@ def diagnose(
         blame=blame,
         verdict=conclude(case, blame, told),
         outcome=outcome,
-        events=tuple(events_of(case, blame)),
+        events=tuple(events_of(case, blame)) if shown is None else shown,
         attempts=attempts,
         removed=removed,
         ranker=ranker,

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from l4tui.engine.blame import SHOWN, Blame, Candidate
 from l4tui.engine.evidence.case import Case
+from l4tui.engine.evidence.errors import error_count, error_time
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.l4.ranker import Ranked, rank
 from l4tui.engine.model import UNKNOWN
 
-RANKERS = {
-    "error_time": ("l4tui.engine.evidence.errors", "error_time"),
-    "error_count": ("l4tui.engine.evidence.errors", "error_count"),
-    "l4": ("l4tui.engine.l4.ranker", "rank"),
-}
-NAMES = ("blame", *RANKERS)
+BASELINES = {"error_time": error_time, "error_count": error_count}
+NAMES = ("blame", "l4", *BASELINES)
 
 
-class RankerMissing(RuntimeError):
-    """The ranking asked for is not installed."""
+def rank_by(name: str, case: Case) -> Ranked:
+    """Rank by one method alone: it accuses whom it puts first, and never nobody unless it ranks nobody."""
+    return rank(case) if name == "l4" else Ranked(_by_errors(name, case))
 
 
-def rank_by(name: str, case: Case) -> Blame:
-    """Rank by one method alone: it accuses whom it puts first, and never nobody unless it ranks nobody.
-
-    Raises RankerMissing where the method's module cannot be imported.
-    """
-    module, function = RANKERS[name]
-    try:
-        ranked: list[tuple[int, float]] = getattr(import_module(module), function)(case)
-    except ModuleNotFoundError as error:
-        raise RankerMissing(f"ranker {name!r} is not available: {error}") from error
-    kind = name if name != "l4" else "spatial"
-    ranks = [_candidate(case, kind, rank, score) for rank, score in ranked[:SHOWN]]
+def _by_errors(name: str, case: Case) -> Blame:
+    ranks = [_candidate(case, name, rank, score) for rank, score in BASELINES[name](case)[:SHOWN]]
     if not ranks:
         return Blame((), (), (), "none", 0.0)
     nodes: dict[str, Candidate] = {}

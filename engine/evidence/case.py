@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from l4tui.engine.homes import Homes
 from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
+
+if TYPE_CHECKING:
+    from l4tui.engine.l4.pipeline import Analysis
 
 
 class Baseline(Protocol):
@@ -84,6 +87,13 @@ class Case:
         """Number of ranks there should be."""
         told = [int(s.groups["expected"]) for s in self.sightings if "expected" in s.groups]
         return max([self.journal.world_size, len(self.ranks), *told])
+
+    @cached_property
+    def l4(self) -> Analysis:
+        """What the statistical method finds in this attempt."""
+        from l4tui.engine.l4.pipeline import analyse  # sklearn (1.3 s of CPU) where ranks or nodes are many
+
+        return analyse(self)
 
     def node_of(self, rank: int) -> str | None:
         """Return the rank's node, as the identity knows it or lines tell it."""

@@ -1,1 +1,1 @@
-"""The L4 paper's method: cross-job filter, spatial and temporal comparison; parameters it leaves open are stated here."""
+"""The L4 paper's method: cross-job filter, spatial and temporal comparison; where it leaves parameters open, ours."""

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace, config: Config) -> int:
 
 
 def _report(job: Job, args: argparse.Namespace, config: Config, baseline: Baseline | None) -> Table:
+    from l4tui.engine.l4.pipeline import iteration_tables
     from l4tui.engine.report import build_report
     from l4tui.opening import read
 
@@ -67,6 +68,7 @@ def _report(job: Job, args: argparse.Namespace, config: Config, baseline: Baseli
     snap = read(job)
     indexed = time.monotonic()
     found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap))
+    degrees, iterations = found.case.l4.degrees(), iteration_tables(found.case)
     return build_report(
         snap,
         found,
@@ -74,6 +76,8 @@ def _report(job: Job, args: argparse.Namespace, config: Config, baseline: Baseli
         index_s=indexed - began,
         diagnose_s=time.monotonic() - indexed,
         jobs=baseline.jobs if baseline else 0,
+        degrees=degrees,
+        iterations=iterations,
         max_lines=args.max_lines,
     )
 
@@ -85,16 +89,12 @@ def diagnose_snapshot(
     from l4tui.engine.diagnosis import diagnose
     from l4tui.engine.evidence.from_snapshot import journal_from
     from l4tui.engine.library import load
-    from l4tui.engine.rankers import RankerMissing
     from l4tui.opening import say
 
     library = load()
     for warning in library.warnings:
         say(warning)
-    try:
-        return diagnose(journal_from(snap), library, baseline=baseline, suspicions=suspicions, ranker=ranker)
-    except RankerMissing as error:
-        raise UsageError(str(error)) from None
+    return diagnose(journal_from(snap), library, baseline=baseline, suspicions=suspicions, ranker=ranker)
 
 
 def _baseline(paths: list[str], config: Config) -> Baseline | None:

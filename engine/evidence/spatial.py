@@ -1,0 +1,34 @@
+"""L4 spatial: a rank or node whose event counts are unlike those of its peers."""
+
+from __future__ import annotations
+
+from l4tui.engine.evidence.case import Case
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.l4.ranker import more, rows_of
+from l4tui.engine.l4.spatial import LEAST_FOREST, LEAST_UNITS, Anomaly
+from l4tui.engine.l4.words import sentence
+
+KIND = "spatial"
+STRONG_DEGREE = 0.8  # with few peers: a squared z of 64 above the median, z = 8
+STRONG_Z = 8.0  # of a forest's score
+SHOWN = 20  # lines
+
+
+def judge(case: Case) -> list[Finding]:
+    """Accuse the ranks and nodes that the spatial comparison flags; of two nodes neither."""
+    if case.completed:
+        return []
+    found = case.l4
+    out = [_finding(case, a, len(found.ranks.degrees)) for a in found.ranks.flagged]
+    if len(found.nodes.degrees) >= LEAST_UNITS:
+        out += [_finding(case, a, len(found.nodes.degrees)) for a in found.nodes.flagged]
+    return out
+
+
+def _finding(case: Case, found: Anomaly, peers: int) -> Finding:
+    is_strong = found.degree >= STRONG_DEGREE if peers < LEAST_FOREST else found.z >= STRONG_Z
+    strength = Strength.STRONG if is_strong else Strength.WEAK
+    rows = tuple(rows_of(case, found, more(found))[:SHOWN])
+    if isinstance(found.unit, int):
+        return Finding(KIND, strength, sentence(case, found), found.unit, None, rows)
+    return Finding(KIND, strength, sentence(case, found), node=found.unit, rows=rows)
