@@ -126,15 +126,17 @@ _NAMES = {
 }
 
 
-def shown_key(key: str) -> str:
-    """Write a key as people do: Ctrl+D, Space, PgDn."""
+def shown_key(key: str, ascii_only: bool = False) -> str:
+    """Write a key as people do: Ctrl+D, Space, PgDn, ↓."""
     words = {
         "space": "Space", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End",
         "escape": "Esc", "enter": "Enter", "backspace": "Backspace",
-        "down": "↓", "up": "↑", "left": "←", "right": "→",
     }
+    arrows = {"down": "↓", "up": "↑", "left": "←", "right": "→"}
     if key.startswith("ctrl+"):
         return f"Ctrl+{key[5:].upper()}"
     if key[:1] == "f" and key[1:].isdigit():
         return key.upper()
+    if key in arrows:
+        return key.capitalize() if ascii_only else arrows[key]
     return words.get(key, key)

@@ -13,17 +13,21 @@ from textual.app import App
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.filter import Monochrome, NoColor
 
-from l4tui.actions import ACTIONS, KeyClash, keymap, shown_key
+from l4tui.actions import ACTIONS, keymap, shown_key
 from l4tui.config import Config
 from l4tui.engine.discovery import Found
 from l4tui.engine.job import Job
+from l4tui.engine.rankset import RankSet
 from l4tui.engine.search import search
 from l4tui.exits import Exit, UsageError
 from l4tui.judge import judge
 from l4tui.opening import engine_options
 from l4tui.screens.job import JobScreen
 from l4tui.theme import DEFAULTS, THEMES, choose
+from l4tui.widgets.cells import clean
 from l4tui.widgets.sheet import ListSheet
+
+ERROR_MAX = 500  # characters of an internal error's line
 
 
 class Commands(Provider):
@@ -45,7 +49,7 @@ class Commands(Provider):
         keys = self.screen.keys if isinstance(self.screen, JobScreen) else {}
         shown: dict[str, list[str]] = {}
         for key, name in keys.items():
-            shown.setdefault(name, []).append(shown_key(key))
+            shown.setdefault(name, []).append(shown_key(key, self.app.has_class("-ascii")))
         actions = (action for action in ACTIONS if action.id != "palette")
         return [(action.id, action.words, " ".join(shown.get(action.id, ()))) for action in actions]
 
@@ -76,6 +80,7 @@ class L4App(App[int]):
             self.register_theme(theme)
         wanted = choose(config.theme, os.environ)
         self.theme = wanted if wanted in self.available_themes else "l4tui"
+        self.set_class(config.ascii, "-ascii")
         if self.no_color:  # chosen by Textual before it knew that our themes draw on the terminal's own colours
             self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
 
@@ -123,6 +128,16 @@ class L4App(App[int]):
         screen.notice = _notice(self._found, number)
         screen.left_out = tuple((item.path, item.why) for item in self._found.left_out)
         self.push_screen(screen)
+
+    def _fatal_error(self) -> None:
+        """Leave with one line, as every command does; the trace is for those who ask for it."""
+        error = self._exception
+        if error is None or os.environ.get("L4TUI_DEBUG"):
+            super()._fatal_error()
+            return
+        words = f"l4tui: internal error: {type(error).__name__}: {error} (L4TUI_DEBUG=1 shows where)"
+        self._exit_renderables.append(Text(clean(" ".join(words.split()))[:ERROR_MAX]))
+        self._close_messages_no_wait()
 
     def action_interrupt(self) -> None:
         """End at once, as Ctrl+C does everywhere."""
@@ -176,15 +191,17 @@ def _notice(found: Found, number: int) -> str:
 def run_app(found: Found, config: Config) -> int:
     """Show what was found until the person leaves; returns the exit code.
 
-    Raises UsageError when the keys of the settings clash.
+    Raises UsageError when the keys of the settings clash or the ranks are no set.
     """
     try:
         keys = keymap(config.keys)
-    except KeyClash as error:
+        if config.ranks:
+            RankSet.parse(config.ranks)
+    except ValueError as error:  # a KeyClash is one
         raise UsageError(str(error)) from None
     app = L4App(found, config, keys)
     result = app.run(mouse=config.mouse)
     sys.stdout.flush()
     if result is None:
-        return app.return_code or 0
+        return int(Exit.USAGE) if app.return_code else int(Exit.OK)
     return int(result)

@@ -46,7 +46,7 @@ _SIXTEEN = {
     "state-odd": "ansi_magenta",
     "hit-background": "ansi_yellow",
     "hit-foreground": "ansi_black",
-    "row-cursor": "ansi_blue",
+    "row-cursor": "ansi_bright_black",
     "quiet": "ansi_default",
     "rank": "ansi_cyan",
     "panel-background": "ansi_default",

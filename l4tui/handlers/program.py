@@ -68,7 +68,7 @@ def show_help(screen: JobScreen, _: str) -> None:
     """Show the keys."""
     from l4tui.screens.help import help_sheet  # built when asked for
 
-    screen.app.push_screen(help_sheet(screen.keys, screen.size.width))
+    screen.app.push_screen(help_sheet(screen.keys, screen.size.width, screen.config.ascii))
 
 
 @handles("jobs")

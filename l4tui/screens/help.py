@@ -13,11 +13,11 @@ COLUMN = 51  # cells of one column; two stand side by side where there is room
 KEYS = 12  # cells for keys
 
 
-def help_sheet(keys: Mapping[str, str], width: int) -> TextSheet:
+def help_sheet(keys: Mapping[str, str], width: int, ascii_only: bool) -> TextSheet:
     """Build the sheet for the keys that are in force."""
     bound: dict[str, list[str]] = {}
     for key, name in keys.items():
-        bound.setdefault(name, []).append(shown_key(key))
+        bound.setdefault(name, []).append(shown_key(key, ascii_only))
     blocks: list[list[tuple[str, str]]] = []
     group = ""
     for action in ACTIONS:

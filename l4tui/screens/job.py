@@ -18,10 +18,11 @@ from textual.worker import Worker, WorkerState, get_current_worker
 from l4tui import handlers
 from l4tui.config import Config
 from l4tui.engine.snapshot import Snapshot
-from l4tui.engine.view import Ids, Matcher, Scope, Viewer
+from l4tui.engine.view import Filter, Ids, Matcher, Scope, Viewer
 from l4tui.feed import Feed, Live, Update
 from l4tui.judge import Ruling
 from l4tui.lenses import LENSES, Lens
+from l4tui.places import read_place
 from l4tui.screens.searching import SearchScreen
 from l4tui.screens.telling import Telling
 from l4tui.vitals import Vitals
@@ -78,7 +79,7 @@ class JobScreen(Telling, SearchScreen):
         self.snapshot: Snapshot = job.snapshot()
         self.vitals = Vitals()
         self.ruling = Ruling(-1, "")
-        self._judging = False
+        self._judging = self._bounded = False
         self._sought: int | None = None  # entry to go to once all lines are shown
         self.scope = Scope(ranks=config.ranks)
         self.notes: dict[int, str] = {}
@@ -223,10 +224,24 @@ class JobScreen(Telling, SearchScreen):
     def _look_round(self) -> None:
         """Once a second: silence grows, and a job that has come to rest is judged."""
         at_rest = self.feed.progress >= 1.0 and not self.is_live
+        if self.feed.progress >= 1.0 and not self._bounded:
+            self._bounded = True
+            self._bound()
         if at_rest and not self._judging and self.ruling.version != self.snapshot.version:
             self._judging = True
             self.in_thread(self._judge, "verdict")
         self.tell()
+
+    def _bound(self) -> None:
+        """Apply --since and --until, which may count from the ends of the log."""
+        for kind, text in (("since", self.config.since), ("until", self.config.until)):
+            if text:
+                try:
+                    moment = read_place(text, self.snapshot)
+                except ValueError as error:
+                    self.say(f"--{kind}: {error}", "error")
+                else:
+                    self.set_scope(self.scope.adding(Filter(kind, str(moment.value), True, text)))
 
     def _judge(self) -> None:
         try:

@@ -91,7 +91,12 @@ class FakeSnapshot:
         self.sites, self.nodes, self.streams = SITES, ("n0", "n1"), ()
         self.world_size = RANKS
 
+        self._counts = self._count()
+
     def counts(self) -> LineCounts:
+        return self._counts
+
+    def _count(self) -> LineCounts:
         per = np.bincount(self.speaker, minlength=RANKS + 2).tolist()
         ranks = {rank: per[rank] for rank in range(RANKS) if per[rank]}
         return LineCounts(self.length, ranks, 0, per[LAUNCHER], per[UNKNOWN_SPEAKER])

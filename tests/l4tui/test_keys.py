@@ -358,3 +358,25 @@ async def test_the_account_adds_up_on_screen() -> None:
         row = screen.status.render_line(screen.status.size.height - 1).text
         ranks, mixed, launcher, unknown, lines = (int(n.replace(",", "")) for n in re.findall(r"[\d,]+", row)[:5])
         assert ranks + mixed + launcher + unknown == lines == 1000
+
+
+async def test_since_and_until_are_filters_that_can_be_removed() -> None:
+    async with shown(FakeJob(1000), since="-10s", until="12:03:45") as (pilot, screen):
+        await until(pilot, lambda: screen.view.rows.length < 1000)
+        assert screen._chips() == ("since -10s", "until 12:03:45")
+        times = screen.snapshot.clock[screen.view.rows.keys(0, 1000)]
+        assert len(times) and (times.max() - times.min()) < 10 * 10**9
+        await pilot.press("&", "enter")
+        await until(pilot, lambda: screen.view.rows.length == 1000)
+
+
+async def test_sheets_are_ascii_too() -> None:
+    async with shown(FakeJob(1000), ascii=True) as (pilot, screen):
+        for key in ("?", "p", "i", "f"):
+            await pilot.press(key)
+            await until(pilot, lambda: pilot.app.screen is not screen)
+            await pilot.pause()
+            text = "".join(segment.text for strip in pilot.app.screen._compositor.render_strips() for segment in strip)
+            assert text.isascii(), {char for char in text if not char.isascii()}
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is screen)
