@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.text import Text
 from textual.app import App
+from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.filter import Monochrome, NoColor
 
@@ -67,7 +68,7 @@ class L4App(App[int]):
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "l4tui"
     COMMANDS = {Commands}  # noqa: RUF012 -- Textual's form
-    BINDINGS = [("ctrl+c", "interrupt")]  # noqa: RUF012
+    BINDINGS = [Binding("ctrl+c", "interrupt", show=False, priority=True)]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = ""  # the action table binds it
     NOTIFICATION_TIMEOUT = 5.0

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FRAME_S = 1 / 15  # updates come no faster
 WAIT_S = 5.0  # longest sleep between two looks for growth; the job wakes earlier when there is something
+INDEX_S = 1.0  # and while the log is first read: lines that fly past tell nobody anything
 FOLLOW_S = 0.25  # and while following no faster than this, which bounds the traffic to the terminal
 
 
@@ -69,6 +70,7 @@ class Feed:
         self._scope = Scope()
         self._dirty = self._rescoped = False
         self._interval = FRAME_S
+        self._building = threading.Event()  # set when what is being made is no longer wanted
         self._free = True  # the screen has taken the last update
         self._reading = threading.Event()
         self._reading.set()
@@ -89,6 +91,7 @@ class Feed:
     def close(self) -> None:
         """Stop both threads; returns when they have ended or half a second later."""
         self._stop.set()
+        self._building.set()
         self._reading.set()
         self._job.wake()
         with self._wake:
@@ -112,6 +115,7 @@ class Feed:
         """Ask for other rows; they come as an update."""
         with self._wake:
             self._scope, self._rescoped = scope, True
+            self._building.set()  # what is being made for the old scope is of no use
             self._wake.notify_all()
 
     def set_reading(self, reading: bool) -> None:
@@ -157,38 +161,47 @@ class Feed:
         while not self._stop.is_set():
             with self._wake:
                 self._wake.wait_for(lambda: self._stop.is_set() or (self._free and (self._dirty or self._rescoped)))
-                early = not self._rescoped
-            if early and self._wait(shown + self._interval - time.monotonic()):
+            if self._wait(shown):
                 return
             with self._wake:
                 self._dirty = self._rescoped = False
+                self._building = threading.Event()
+                scope, building = self._scope, self._building
+            try:
+                update = self._update(scope, building)
+            except Exception as error:  # the thread must outlive it: the next state may be sound
+                self.failure = f"viewing failed: {type(error).__name__}: {error}"
+                continue
+            with self._wake:
+                if self._stop.is_set() or building.is_set():
+                    continue
                 self._free = False
-                scope = self._scope
-            update = self._update(scope)
-            if self._stop.is_set():
-                return
+            self._last = (update.snapshot.generation, update.snapshot.ranks.rank)
             shown = time.monotonic()
             self._post(update)
 
-    def _wait(self, seconds: float) -> bool:
-        """Wait for the next frame, or until the scope changes; True when it is time to end."""
+    def _wait(self, shown: float) -> bool:
+        """Wait for the next frame, but not when the scope or the first reading is done; True when it is time to end."""
+        indexing = self.progress < 1.0
+        due = shown + (INDEX_S if indexing else self._interval) - time.monotonic()
         with self._wake:
-            self._wake.wait_for(lambda: self._stop.is_set() or self._rescoped, max(seconds, 0))
+            self._wake.wait_for(
+                lambda: self._stop.is_set() or self._rescoped or (indexing and self.progress >= 1.0), max(due, 0)
+            )
         return self._stop.is_set()
 
-    def _update(self, scope: Scope) -> Update:
+    def _update(self, scope: Scope, stop: threading.Event) -> Update:
         snapshot = self._job.snapshot()
         error = self.failure
         try:
-            rows = self._lenses[scope.lens].rows(snapshot, scope, self._stop)
+            rows = self._lenses[scope.lens].rows(snapshot, scope, stop)
         except Exception as problem:  # a scope must never end the thread: show all and say so
             error = str(problem)
-            rows = self._lenses["lines"].rows(snapshot, Scope(), self._stop)
+            rows = self._lenses["lines"].rows(snapshot, Scope(), stop)
         generation, ranks = snapshot.generation, snapshot.ranks.rank
         renumbered = relabelled = False
         if self._last is not None:
             renumbered = generation != self._last[0]
             common = min(len(ranks), len(self._last[1]))
             relabelled = not np.array_equal(ranks[:common], self._last[1][:common])
-        self._last = (generation, ranks)
         return Update(snapshot, scope, rows, facts_of(snapshot), vitals_of(snapshot), renumbered, relabelled, error)

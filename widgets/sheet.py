@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 class Sheet(ModalScreen[int | None]):
     """What all sheets share."""
 
-    BINDINGS = [("escape,q", "dismiss"), ("ctrl+c", "app.interrupt")]  # noqa: RUF012 -- Textual's form
+    BINDINGS = [("escape,q", "dismiss")]  # noqa: RUF012 -- Textual's form
 
     def __init__(self, title: str, subtitle: str = "Esc closes") -> None:
         super().__init__()

@@ -127,8 +127,8 @@ class Telling:
             waiting=view.waiting,
             place=self._place(),
             row=view.row,
-            message=said,
-            message_style=self._said_style,
+            message=said or self.feed.failure,
+            message_style=self._said_style if said else "error",
         )
 
     def _chips(self) -> tuple[str, ...]:
