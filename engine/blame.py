@@ -18,6 +18,7 @@ from l4tui.engine.model import UNKNOWN
 CLOSE = 2.0  # decibans: candidates this near the best are accused together
 NODE_SHARE = 0.5  # of a node's own finding that each rank on it takes over
 SHOWN = 8  # suspects listed besides those accused together
+STALLED = 6.0  # decibans that a scheduler's stop weighs less than an error of all ranks
 LEAST = 4.0  # decibans below which a rank is not listed
 
 
@@ -122,8 +123,10 @@ def combine(case: Case, found: Sequence[Finding], job: Sequence[Finding], weight
             nodes_own[f.node].append(f)
             for rank in case.on_node(f.node) if f.kind != "first_exception" else ():
                 of_rank[rank].append((weight * NODE_SHARE, f))
-    ranks = sorted((_candidate(r, case.node_of(r), parts, weights) for r, parts in of_rank.items()),
-                   key=lambda c: (-c.decibans, c.rank))  # fmt: skip
+    ranks = sorted(
+        (_candidate(r, case.node_of(r), parts, weights) for r, parts in of_rank.items()),
+        key=lambda c: (-c.decibans, c.rank),
+    )
     nodes = _nodes(case, ranks, nodes_own, weights)
     return _decide(case, ranks, nodes, list(job), weights)
 
@@ -157,12 +160,12 @@ def _nodes(
     return sorted(best.values(), key=lambda c: (-c.decibans, c.node or ""))
 
 
-def _decide(
-    case: Case, ranks: list[Candidate], nodes: list[Candidate], job: list[Finding], weights: Weights
-) -> Blame:
+def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: list[Finding], weights: Weights) -> Blame:
     best_rank = ranks[0].decibans if ranks else 0.0
     best = max(best_rank, nodes[0].decibans if nodes else 0.0)
-    for_job = weights.job if any(f.strength is Strength.STRONG for f in job) else 0.0
+    strong = [f for f in job if f.strength is Strength.STRONG]
+    stopped = all(f.cause == "scheduler" for f in strong)  # a time limit also ends what somebody else had stalled
+    for_job = (weights.job - STALLED * stopped) if strong else 0.0
     together = _together(ranks, nodes)
     odds = [10 ** (c.decibans / 10) for c in ranks]
     total = sum(odds) + 10 ** (weights.nobody / 10) + (10 ** (for_job / 10) if for_job else 0.0)

@@ -106,4 +106,7 @@ def _decides(case: Case, blame: Blame, *, only: bool) -> bool:
     began = any(life.marked >= 0 for life in case.lives.values())
     if not began and not case.roles(Role.INITIATING):
         return False
-    return any(f.strength is Strength.STRONG for f in (*blame.job, *(f for c in blame.ranks[:1] + blame.nodes[:1] for f in c.findings)))
+    return any(
+        f.strength is Strength.STRONG
+        for f in (*blame.job, *(f for c in blame.ranks[:1] + blame.nodes[:1] for f in c.findings))
+    )

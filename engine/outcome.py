@@ -9,7 +9,7 @@ import numpy as np
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.record import Journal
 from l4tui.engine.library.pattern import Blames, Role
-from l4tui.engine.model import NO_TIME
+from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.roles import Sighting
 
 
@@ -24,7 +24,14 @@ class Outcome(StrEnum):
 
 
 ENDED = 0.5  # share of the ranks that must have ended well, where ranks say so
-ENDS = ("elastic.child-failed", "elastic.table", "slurm.task-died", "slurm.cancelled", "mpirun.rank-died", "mpirun.abort-code")
+ENDS = (
+    "elastic.child-failed",
+    "elastic.table",
+    "slurm.task-died",
+    "slurm.cancelled",
+    "mpirun.rank-died",
+    "mpirun.abort-code",
+)
 
 
 def is_completed(journal: Journal, sightings: list[Sighting], attempt: int) -> bool:
@@ -33,8 +40,14 @@ def is_completed(journal: Journal, sightings: list[Sighting], attempt: int) -> b
     if not good:
         return False
     last = max(s.row for s in good)
+    raised = {s.rank for s in sightings if s.role is Role.INITIATING and s.row > last and journal.era[s.row] == attempt}
+    if 2 * len(raised - {UNKNOWN}) > len(journal.ranks):
+        return False
     failed = [s for s in sightings if s.pattern.id in ("elastic.child-failed", "slurm.task-died", "mpirun.rank-died")]
-    return not any(journal.era[s.row] == attempt and s.row > min(g.row for g in good) and _same_end(journal, s, last) for s in failed)
+    return not any(
+        journal.era[s.row] == attempt and s.row > min(g.row for g in good) and _same_end(journal, s, last)
+        for s in failed
+    )
 
 
 def _same_end(journal: Journal, failed: Sighting, last: int) -> bool:

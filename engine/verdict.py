@@ -20,19 +20,48 @@ _PATH = re.compile(r"(?:iter|step|ckpt|checkpoint|global_step)[_\-]?0*(\d+)(?!\d
 # What frames of a traceback tell of the stage: an evaluation or a checkpoint anywhere in the stack, then the training
 # loop, then what is built; of the last the deepest frame decides.
 _INSIDE = (
-    ("eval", re.compile(r"\b(?:evaluat\w*|validat\w*|eval_step|run_eval|test_step)\s*\(|\bin (?:evaluat|validat)\w*|"
-                        r"/(?:eval|valid)\w*\.py\"")),
-    ("checkpoint", re.compile(r"save_checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
-                              r"checkpoint\w*(?:\.py|/\w+\.py)\"", re.IGNORECASE)),
-    ("train", re.compile(r"\bfit\(|train_step|training_step|\.backward\(|optimizer\.step|\btrain\(\)|\bin (?:fit|train_step)\b")),
-)  # fmt: skip
+    (
+        "eval",
+        re.compile(
+            r"\b(?:evaluat\w*|validat\w*|eval_step|run_eval|test_step)\s*\(|\bin (?:evaluat|validat)\w*|"
+            r"/(?:eval|valid)\w*\.py\""
+        ),
+    ),
+    (
+        "checkpoint",
+        re.compile(
+            r"save_checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
+            r"checkpoint\w*(?:\.py|/\w+\.py)\"",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "train",
+        re.compile(
+            r"\bfit\(|train_step|training_step|\.backward\(|optimizer\.step|\btrain\(\)|\bin (?:fit|train_step)\b"
+        ),
+    ),
+)
 _BUILT = (
-    ("model_build", re.compile(r"model\w*\.build|build_model|get_model|setup_model|create_model|from_pretrained|"
-                               r"/model\w*\.py\", line \d+,? in (?:build|__init__|setup)")),
-    ("data", re.compile(r"\bdata\w*\.build|build_data\w*|get_dataset|load_dataset|Dataset\(|"
-                        r"/data\w*\.py\", line \d+,? in (?:build|__init__|setup|prepare|load)")),
-    ("init", re.compile(r"init_process_group|init_distributed|initialize_megatron|dist\.init|comm\.init|_create_c10d_store")),
-)  # fmt: skip
+    (
+        "model_build",
+        re.compile(
+            r"model\w*\.build|build_model|get_model|setup_model|create_model|from_pretrained|"
+            r"/model\w*\.py\", line \d+,? in (?:build|__init__|setup)"
+        ),
+    ),
+    (
+        "data",
+        re.compile(
+            r"\bdata\w*\.build|build_data\w*|get_dataset|load_dataset|Dataset\(|"
+            r"/data\w*\.py\", line \d+,? in (?:build|__init__|setup|prepare|load)"
+        ),
+    ),
+    (
+        "init",
+        re.compile(r"init_process_group|init_distributed|initialize_megatron|dist\.init|comm\.init|_create_c10d_store"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +147,9 @@ def _sentence(
 def _iteration(case: Case, blame: Blame, findings: list[Finding]) -> int | None:
     """The culprit's iteration: what its evidence tells, then where its lines stand, then how far the job was."""
     j = case.journal
-    named = [int(m[1]) for f in findings[:2] for r in f.rows[:1] if f.cause == "storage" and (m := _PATH.search(j.text(r)))]
+    named = [
+        int(m[1]) for f in findings[:2] for r in f.rows[:1] if f.cause == "storage" and (m := _PATH.search(j.text(r)))
+    ]
     known = named + [f.iteration for f in findings if f.iteration >= 0]
     known += [int(j.iteration[r]) for f in findings for r in f.rows[:1] if j.iteration[r] >= 0]
     known += [at for rank in blame.accused if (at := case.iteration_of(rank)) >= 0]

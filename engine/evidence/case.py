@@ -104,7 +104,7 @@ class Case:
     def _empty_node(self) -> str | None:
         """The only node on which no rank wrote: where ranks that never wrote must be."""
         j = self.journal
-        named = {n for n in j.nodes} | set(j.node_ranks)
+        named = set(j.nodes) | set(j.node_ranks)
         named -= {j.node_of.get(r) or self.homes.node.get(r) for r in self.ranks}
         return next(iter(named)) if len(named) == 1 else None
 
@@ -254,7 +254,7 @@ class Case:
         return 3 * len(own) >= len(np.unique(j.iteration[self.ticks]))
 
     def iteration_at(self, rank: int, row: int) -> int:
-        """Return the iteration of a row: its own where the rank marks iterations itself, else the job's at that time."""
+        """Return the iteration of a row: its own where its rank marks iterations, else the job's at that time."""
         j = self.journal
         own = int(j.iteration[row])
         if self._marks_itself(rank) or not len(self.ticks) or (rank < 0 and own >= 0):

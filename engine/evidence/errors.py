@@ -47,6 +47,14 @@ def judge(case: Case) -> list[Finding]:
     rank = ranked[0][0]
     rows = [r for r in _error_rows(case).tolist() if case.journal.rank[r] == rank][:1]
     return [
-        Finding("error_time", Strength.WEAK, f"{word_ranks([rank])} wrote the first error line", rank, None, tuple(rows),
-                False, int(case.journal.iteration[rows[0]]))
-    ]  # fmt: skip
+        Finding(
+            "error_time",
+            Strength.WEAK,
+            f"{word_ranks([rank])} wrote the first error line",
+            rank,
+            None,
+            tuple(rows),
+            False,
+            int(case.journal.iteration[rows[0]]),
+        )
+    ]

@@ -59,9 +59,18 @@ def _finding(
     if iteration < 0 and rank >= 0:
         iteration = case.iteration_of(rank) if first.rank != rank else int(case.journal.iteration[first.row])
     return Finding(
-        KIND, strength, sentence, rank, node, tuple(s.row for s in named), True, iteration, pattern.stage,
-        pattern.cause, pattern.actions,
-    )  # fmt: skip
+        KIND,
+        strength,
+        sentence,
+        rank,
+        node,
+        tuple(s.row for s in named),
+        True,
+        iteration,
+        pattern.stage,
+        pattern.cause,
+        pattern.actions,
+    )
 
 
 def _minority(case: Case) -> list[Finding]:
@@ -98,9 +107,20 @@ def _minority(case: Case) -> list[Finding]:
         told = [s for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"])]
         rows = tuple(s.row for s in told if s.rank == rank) or tuple(s.row for s in told or pairs)
         out.append(
-            Finding(KIND, strength, f"{word_ranks(accused)} differ from the rest: {pattern.meaning}", rank, None, rows,
-                    True, case.iteration_of(rank), pattern.stage, pattern.cause, pattern.actions)
-        )  # fmt: skip
+            Finding(
+                KIND,
+                strength,
+                f"{word_ranks(accused)} differ{'s' * (len(accused) == 1)} from the rest: {pattern.meaning}",
+                rank,
+                None,
+                rows,
+                True,
+                case.iteration_of(rank),
+                pattern.stage,
+                pattern.cause,
+                pattern.actions,
+            )
+        )
     return out
 
 
@@ -121,7 +141,18 @@ def _killed(case: Case) -> list[Finding]:
                 ("check the kernel log of the node for an oom-kill",) if cause == "killed" else ("get the core dump",)
             )
             out.append(
-                Finding(KIND, Strength.STRONG, f"the launcher saw {word_ranks([death.rank])} die from {name}",
-                        death.rank, None, (death.sighting.row,), True, case.iteration_of(death.rank), "", cause, actions)
-            )  # fmt: skip
+                Finding(
+                    KIND,
+                    Strength.STRONG,
+                    f"the launcher saw {word_ranks([death.rank])} die from {name}",
+                    death.rank,
+                    None,
+                    (death.sighting.row,),
+                    True,
+                    case.iteration_of(death.rank),
+                    "",
+                    cause,
+                    actions,
+                )
+            )
     return out

@@ -22,9 +22,17 @@ def judge(case: Case) -> list[Finding]:
         iteration = int(case.journal.iteration[rows[-1]]) if rows else UNKNOWN
         where = f"rank {s.rank}" if s.rank >= 0 else f"node {s.node}"
         out.append(
-            Finding(KIND, Strength.STRONG, f"an outside detector names {where}", s.rank, s.node if s.rank < 0 else None,
-                    rows, False, iteration)
-        )  # fmt: skip
+            Finding(
+                KIND,
+                Strength.STRONG,
+                f"an outside detector names {where}",
+                s.rank,
+                s.node if s.rank < 0 else None,
+                rows,
+                False,
+                iteration,
+            )
+        )
     return out
 
 

@@ -57,7 +57,7 @@ def _common(ranks: dict[int, list[Sighting]]) -> list[int]:
     for rank, found in ranks.items():
         for s in found:
             by_pattern[s.pattern.id].add(rank)
-    return sorted(max(by_pattern.values(), key=len)) if by_pattern else []
+    return sorted(max(by_pattern.values(), key=lambda ranks: len(ranks))) if by_pattern else []
 
 
 def _time(case: Case, found: list[Sighting]) -> int:
@@ -77,14 +77,32 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
     what = lead.text.strip()[:160]
     later = ", after another rank's" if late else ""
     return Finding(
-        KIND, strength, f"{word_ranks([rank])} raised its own error{later}: {what}", rank, None, first_rows(found),
-        True, iteration, lead.pattern.stage, lead.pattern.cause, lead.pattern.actions,
-    )  # fmt: skip
+        KIND,
+        strength,
+        f"{word_ranks([rank])} raised its own error{later}: {what}",
+        rank,
+        None,
+        first_rows(found),
+        True,
+        iteration,
+        lead.pattern.stage,
+        lead.pattern.cause,
+        lead.pattern.actions,
+    )
 
 
 def _of_node(node: str, found: list[Sighting]) -> Finding:
     lead = min(found, key=lambda s: (not s.pattern.strong, s.row))
     return Finding(
-        KIND, Strength.STRONG if lead.pattern.strong else Strength.WEAK, f"{node}: {lead.pattern.meaning}",
-        UNKNOWN, node, first_rows(found), True, UNKNOWN, lead.pattern.stage, lead.pattern.cause, lead.pattern.actions,
-    )  # fmt: skip
+        KIND,
+        Strength.STRONG if lead.pattern.strong else Strength.WEAK,
+        f"{node}: {lead.pattern.meaning}",
+        UNKNOWN,
+        node,
+        first_rows(found),
+        True,
+        UNKNOWN,
+        lead.pattern.stage,
+        lead.pattern.cause,
+        lead.pattern.actions,
+    )

@@ -33,7 +33,16 @@ def judge(case: Case) -> list[Finding]:
             iteration = case.iteration_of(rank)
         rows = (*out[key].rows, s.row) if key in out else (s.row,)
         out[key] = Finding(
-            KIND, Strength.STRONG if p.strong else Strength.WEAK, f"{where}: {p.meaning}", rank, key[2], rows, True,
-            iteration, p.stage, p.cause, p.actions,
-        )  # fmt: skip
+            KIND,
+            Strength.STRONG if p.strong else Strength.WEAK,
+            f"{where}: {p.meaning}",
+            rank,
+            key[2],
+            rows,
+            True,
+            iteration,
+            p.stage,
+            p.cause,
+            p.actions,
+        )
     return list(out.values())

@@ -63,9 +63,13 @@ def _common_error(case: Case) -> list[Finding]:
         ranks = {s.rank for s in told if s.rank >= 0}
         text = told[0].text.strip()[:160]
         if len(case.ranks) > 1 and case.is_most(len(ranks)):
-            out.append(_finding("first_exception", f"{len(ranks)} of {len(case.ranks)} ranks raised: {text}", told, case))
+            out.append(
+                _finding("first_exception", f"{len(ranks)} of {len(case.ranks)} ranks raised: {text}", told, case)
+            )
         elif not ranks and not labelled and (not case.ranks or len(told) > 1):
-            out.append(_finding("first_exception", f"processes that the log does not tell apart raised: {text}", told, case))
+            out.append(
+                _finding("first_exception", f"processes that the log does not tell apart raised: {text}", told, case)
+            )
     return out
 
 
@@ -79,10 +83,20 @@ def _not_finite(case: Case) -> list[Finding]:
         return []
     s = first[0]
     return [
-        Finding("value", Strength.STRONG, f"values are not finite from iteration {s.iteration} on, on every rank that tells",
-                UNKNOWN, None, tuple(sorted(s.bad.values())), True, s.iteration, "train", "numerics",
-                ("resume from an earlier checkpoint with a lower learning rate",))
-    ]  # fmt: skip
+        Finding(
+            "value",
+            Strength.STRONG,
+            f"values are not finite from iteration {s.iteration} on, on every rank that tells",
+            UNKNOWN,
+            None,
+            tuple(sorted(s.bad.values())),
+            True,
+            s.iteration,
+            "train",
+            "numerics",
+            ("resume from an earlier checkpoint with a lower learning rate",),
+        )
+    ]
 
 
 def _spike(case: Case) -> list[Finding]:
@@ -92,15 +106,27 @@ def _spike(case: Case) -> list[Finding]:
         iterations, values, first = _losses(case, rows)
         at = _jump(values)
         if at is not None:
-            found.append((int(iterations[at]), float(np.median(values[max(0, at - WINDOW) : at])), values[at], first[at]))
+            found.append(
+                (int(iterations[at]), float(np.median(values[max(0, at - WINDOW) : at])), values[at], first[at])
+            )
     if not found:
         return []
     iteration, before, after, row = min(found, key=lambda f: (f[0], f[3]))
     return [
-        Finding("value", Strength.STRONG, f"the loss jumps from {before:.3g} to {after:.3g} in iteration {iteration},"
-                " on all ranks alike", UNKNOWN, None, (int(row),), False, iteration, "train", "numerics",
-                ("compare learning rate and data at that iteration", "resume from the checkpoint before it"))
-    ]  # fmt: skip
+        Finding(
+            "value",
+            Strength.STRONG,
+            f"the loss jumps from {before:.3g} to {after:.3g} in iteration {iteration}, on all ranks alike",
+            UNKNOWN,
+            None,
+            (int(row),),
+            False,
+            iteration,
+            "train",
+            "numerics",
+            ("compare learning rate and data at that iteration", "resume from the checkpoint before it"),
+        )
+    ]
 
 
 def _loss_rows(case: Case) -> list[NDArray[np.int64]]:
@@ -121,9 +147,7 @@ def _loss_rows(case: Case) -> list[NDArray[np.int64]]:
     return out
 
 
-def _losses(
-    case: Case, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+def _losses(case: Case, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Median of the loss over the ranks, and first row, per iteration."""
     values = np.array([_loss_in(text) for text in case.journal.read(rows)], dtype=np.float64)
     known = ~np.isnan(values)

@@ -34,9 +34,20 @@ def judge(case: Case) -> list[Finding]:
         name = f"rank {rank}" if rank >= 0 else str(node)
         lead = next(iter(by.values())).pattern
         out.append(
-            Finding(KIND, strength, f"{len(by)} of {len(reporters)} reporters name {name}", rank, node,
-                    tuple(s.row for s in by.values()), False, UNKNOWN, lead.stage, lead.cause, lead.actions)
-        )  # fmt: skip
+            Finding(
+                KIND,
+                strength,
+                f"{len(by)} of {len(reporters)} reporters name {name}",
+                rank,
+                node,
+                tuple(s.row for s in by.values()),
+                False,
+                UNKNOWN,
+                lead.stage,
+                lead.cause,
+                lead.actions,
+            )
+        )
     return out
 
 

@@ -140,9 +140,16 @@ def _iterations(case: Case) -> list[Finding]:
         words = f"went on to iteration {mark}" if ahead else f"stopped at iteration {mark}"
         cause = "desync" if ahead else "hang"
         out.append(
-            _finding(case, rank, Strength.STRONG if strong else Strength.WEAK, f"{words}, its peers at {usual}",
-                     (row,), cause, root=False)
-        )  # fmt: skip
+            _finding(
+                case,
+                rank,
+                Strength.STRONG if strong else Strength.WEAK,
+                f"{words}, its peers at {usual}",
+                (row,),
+                cause,
+                root=False,
+            )
+        )
     return out
 
 

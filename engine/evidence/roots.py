@@ -61,9 +61,16 @@ def _seen(case: Case, key: tuple[int, Role, str | None], rows: list[int]) -> Eve
     base = {Role.INITIATING: 0.9, Role.CASCADE: 0.4, Role.TEARDOWN: 0.2, Role.CONTEXT: 0.1}[role]
     stage = int(j.stage[rows[0]])
     return EventSeen(
-        event, role, tuple(_once(rows)), len(rows), tuple(ranks), base, pattern, j.stages[stage] if stage >= 0 else "",
+        event,
+        role,
+        tuple(_once(rows)),
+        len(rows),
+        tuple(ranks),
+        base,
+        pattern,
+        j.stages[stage] if stage >= 0 else "",
         int(j.iteration[rows[0]]),
-    )  # fmt: skip
+    )
 
 
 def _once(rows: list[int]) -> list[int]:
@@ -88,9 +95,16 @@ def _roles(case: Case, blame: Blame) -> Told:
     out: Told = {}
     for s in case.sightings:
         role = s.role
+        if role is Role.INITIATING and s.pattern.blames is Blames.JOB and blame.scope in ("ranks", "nodes"):
+            role = Role.TEARDOWN  # the scheduler only ended what somebody had stalled
         if role is Role.INITIATING and not _concerns(case, s, accused, nodes, blame):
             role = Role.CASCADE if blame.scope != "none" else Role.CONTEXT
-        if role is Role.INITIATING and s.pattern.blames is Blames.MINORITY and told_themselves and s.rank not in accused:
+        if (
+            role is Role.INITIATING
+            and s.pattern.blames is Blames.MINORITY
+            and told_themselves
+            and s.rank not in accused
+        ):
             role = Role.CASCADE  # a peer's copy of what the accused itself reports
         out[s.row] = (role, s.pattern.id)
     if blame.lead is not None and blame.lead.cause == "version":
@@ -159,8 +173,11 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
     if case.baseline is not None and len(rows):
         rows = rows[~case.baseline.usual(j)[j.event[rows]]]
     counts = {int(e): int((own & (j.event == e)).sum()) for e in np.unique(j.event[rows])}
-    told = [s.row for s in case.sightings if s.rank == rank and s.pattern.secondhand and lead.kind in APART
-            and int(j.event[s.row]) not in others]  # fmt: skip
+    told = [
+        s.row
+        for s in case.sightings
+        if s.rank == rank and s.pattern.secondhand and lead.kind in APART and int(j.event[s.row]) not in others
+    ]
     rare = told + [int(r) for r in rows if counts[int(j.event[r])] <= RARE and not j.marked[r] and r not in roles]
     texts = j.read(np.array(rare, dtype=np.int64)) if rare else []
     return [r for r, text in zip(rare, texts, strict=True) if not HARMLESS.search(text)]

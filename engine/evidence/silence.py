@@ -31,9 +31,20 @@ def _frozen(case: Case) -> list[Finding]:
                 rank = next((d.rank for d in deaths(case) if d.sighting.groups.get("pid") == s.groups["pid"]), UNKNOWN)
             if rank >= 0:
                 out.append(
-                    Finding(KIND, Strength.STRONG, f"{word_ranks([rank])}: {s.pattern.meaning}", rank, None, (s.row,),
-                            False, case.iteration_of(rank), "", "hang", s.pattern.actions)
-                )  # fmt: skip
+                    Finding(
+                        KIND,
+                        Strength.STRONG,
+                        f"{word_ranks([rank])}: {s.pattern.meaning}",
+                        rank,
+                        None,
+                        (s.row,),
+                        False,
+                        case.iteration_of(rank),
+                        "",
+                        "hang",
+                        s.pattern.actions,
+                    )
+                )
     return out
 
 
@@ -47,15 +58,26 @@ def _lacks_report(case: Case) -> list[Finding]:
         return []
     slow = len(timed_out(case)) >= MOST * len(reported)  # a time-out leaves time to speak; a lost peer does not
     stopped = set() if slow else {d.rank for d in deaths(case) if d.signal == TERM}
-    explained = any(s.rank >= 0 and not s.copied and s.pattern.blames is not Blames.PROGRESS
-                    for s in case.roles(Role.INITIATING))  # fmt: skip
+    explained = any(
+        s.rank >= 0 and not s.copied and s.pattern.blames is not Blames.PROGRESS for s in case.roles(Role.INITIATING)
+    )
     explained = explained or any(d.is_root for d in deaths(case))
     return [
-        Finding(KIND, Strength.WEAK if explained else Strength.STRONG,
-                f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote",
-                r, None, _last_row(case, r), False, case.iteration_of(r), "", "hang")
-        for r in silent if r not in stopped
-    ]  # fmt: skip
+        Finding(
+            KIND,
+            Strength.WEAK if explained else Strength.STRONG,
+            f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote",
+            r,
+            None,
+            _last_row(case, r),
+            False,
+            case.iteration_of(r),
+            "",
+            "hang",
+        )
+        for r in silent
+        if r not in stopped
+    ]
 
 
 def _last_row(case: Case, rank: int) -> tuple[int, ...]:
@@ -74,9 +96,19 @@ def _stopped(case: Case) -> list[Finding]:
         behind = _behind(case, life, others)
         if behind >= Strength.WEAK:
             out.append(
-                Finding(KIND, behind, f"{word_ranks([rank])} fell silent while its peers went on", rank, None,
-                        (life.last_row,), False, case.iteration_of(rank), "", "hang")
-            )  # fmt: skip
+                Finding(
+                    KIND,
+                    behind,
+                    f"{word_ranks([rank])} fell silent while its peers went on",
+                    rank,
+                    None,
+                    (life.last_row,),
+                    False,
+                    case.iteration_of(rank),
+                    "",
+                    "hang",
+                )
+            )
     return out if len(out) <= FEW * len(lives) else []
 
 
@@ -123,11 +155,20 @@ def _absent(case: Case) -> list[Finding]:
     cause, rows = "network", tuple(s.row for s in missing)
     words = "never joined" if not any(r in case.ranks for r in late) else "joined only after its peers gave up"
     return [
-        Finding(KIND, Strength.STRONG, f"{word_ranks([r])} {words}", r, None,
-                rows or _first_row(case, r), True, UNKNOWN,
-                "init", cause)
+        Finding(
+            KIND,
+            Strength.STRONG,
+            f"{word_ranks([r])} {words}",
+            r,
+            None,
+            rows or _first_row(case, r),
+            True,
+            UNKNOWN,
+            "init",
+            cause,
+        )
         for r in late
-    ]  # fmt: skip
+    ]
 
 
 def _first_row(case: Case, rank: int) -> tuple[int, ...]:
@@ -144,6 +185,6 @@ def _came_after(case: Case, rank: int, end: int, row: int) -> bool:
     rows = np.flatnonzero(case.mask & (j.rank == rank))
     if not len(rows):
         return True
-    if j.source[rows[0]] == j.source[row] or NO_TIME in (end, int(j.clock[rows[0]])):
+    if j.source[rows[0]] == j.source[row]:
         return bool(rows[0] > row)
-    return bool(j.clock[rows[0]] > end)
+    return end != NO_TIME and bool(j.clock[rows[0]] > end)

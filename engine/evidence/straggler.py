@@ -15,7 +15,9 @@ from l4tui.engine.evidence.record import Ints
 KIND = "straggler"
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=\s?(?:ms|us|s|sec|x|%)?(?![\w.]))")
 LABEL = re.compile(r"([A-Za-z_][\w/\-]*)\W*$")
-WORK = re.compile(r"data|load|fetch|fwd|forward|comput|local|busy|host|read|prep|batch_(?:gen|cost)|input|collate", re.IGNORECASE)
+WORK = re.compile(
+    r"data|load|fetch|fwd|forward|comput|local|busy|host|read|prep|batch_(?:gen|cost)|input|collate", re.IGNORECASE
+)
 NOT_TIME = re.compile(r"loss|norm|lr|rate|mem|rss|tok|sample|acc|ppl|scale|step|iter|epoch|rank|eta|id$", re.IGNORECASE)
 MOST_ROWS = 200_000
 LEAST_RANKS, LEAST_ITERATIONS = 4, 6
@@ -110,11 +112,24 @@ def _of_slot(case: Case, rows: Ints, values: NDArray[np.float64], label: str) ->
             continue
         onset = int(iterations[written[at]][start])
         out.append(
-            (Finding(KIND, Strength.STRONG, f"{word_ranks([rank])}: {label} takes {extra + usual:.3g} where its peers need"
-                     f" {usual:.3g}, from iteration {onset} on", rank, None, tuple(int(r) for r in flagged), True, onset,
-                     "train", "straggler", ("check clocks, temperature and neighbours of that GPU", "drain the node if it persists")),
-             points * max(extra, 0.0))
-        )  # fmt: skip
+            (
+                Finding(
+                    KIND,
+                    Strength.STRONG,
+                    f"{word_ranks([rank])}: {label} takes {extra + usual:.3g} where its peers need"
+                    f" {usual:.3g}, from iteration {onset} on",
+                    rank,
+                    None,
+                    tuple(int(r) for r in flagged),
+                    True,
+                    onset,
+                    "train",
+                    "straggler",
+                    ("check clocks, temperature and neighbours of that GPU", "drain the node if it persists"),
+                ),
+                points * max(extra, 0.0),
+            )
+        )
     return out
 
 

@@ -64,9 +64,7 @@ def _spots_of(case: Case, bad_shapes: list[int], good_shapes: list[int]) -> list
     good: dict[int, set[int]] = defaultdict(set)
     for row in good_rows[np.isin(j.iteration[good_rows], list(bad))].tolist():
         good[int(j.iteration[row])].add(int(j.rank[row]))
-    return [
-        Spot(i, min(ranks.values()), ranks, frozenset(good[i] - set(ranks))) for i, ranks in bad.items() if i >= 0
-    ]
+    return [Spot(i, min(ranks.values()), ranks, frozenset(good[i] - set(ranks))) for i, ranks in bad.items() if i >= 0]
 
 
 def _not_finite(case: Case) -> list[Finding]:
@@ -78,11 +76,22 @@ def _not_finite(case: Case) -> list[Finding]:
     for spot in early:
         if spot.good and len(spot.bad) <= FEW * (len(spot.bad) + len(spot.good)):
             return [
-                Finding(KIND, Strength.STRONG, f"{word_ranks([rank])} was the first with a value that is not finite,"
-                        f" in iteration {spot.iteration}", rank, None, (row,), True, spot.iteration, "train", "numerics",
-                        ("inspect the batch of that rank at that step", "run a memory test on its GPU"))
+                Finding(
+                    KIND,
+                    Strength.STRONG,
+                    f"{word_ranks([rank])} was the first with a value that is not finite,"
+                    f" in iteration {spot.iteration}",
+                    rank,
+                    None,
+                    (row,),
+                    True,
+                    spot.iteration,
+                    "train",
+                    "numerics",
+                    ("inspect the batch of that rank at that step", "run a memory test on its GPU"),
+                )
                 for rank, row in spot.bad.items()
-            ]  # fmt: skip
+            ]
     return []
 
 
@@ -90,11 +99,13 @@ def _rows_by_event(case: Case) -> dict[int, Ints]:
     """Warning rows of ranks by event, without what healthy jobs say and what is matched as cascade."""
     j = case.journal
     rows = case.mask & (j.rank >= 0) & (j.level >= Level.WARNING)
-    rows[[s.row for s in case.sightings if s.pattern.id == "version.mismatch" or s.pattern.blames is Blames.RETRIES]] = True
+    rows[
+        [s.row for s in case.sightings if s.pattern.id == "version.mismatch" or s.pattern.blames is Blames.RETRIES]
+    ] = True
     rows[[s.row for s in case.sightings if s.role in {"cascade", "teardown", "initiating"}]] = False
     loud = np.flatnonzero(rows & (j.rank >= 0))
     if case.baseline is not None:
-        usual = case.baseline.usual(j.templates)
+        usual = case.baseline.usual(j)
         loud = loud[~usual[j.event[loud]] | (j.iteration[loud] >= 0)]
     out: dict[int, Ints] = {}
     order = loud[np.argsort(j.event[loud], kind="stable")]
@@ -137,10 +148,20 @@ def _odd_node(case: Case) -> list[Finding]:
         is_version = any(r in versions for r in rows_there)
         for rank in nodes[node]:
             out.append(
-                Finding(KIND, Strength.STRONG, f"only the ranks of {node} said: {text.strip()[:160]}", rank, None,
-                        tuple(rows_there), True, UNKNOWN, _stage(case, rows_there[0]),
-                        "version" if is_version else "unknown", ("bring this node to the image of its peers",))
-            )  # fmt: skip
+                Finding(
+                    KIND,
+                    Strength.STRONG,
+                    f"only the ranks of {node} said: {text.strip()[:160]}",
+                    rank,
+                    None,
+                    tuple(rows_there),
+                    True,
+                    UNKNOWN,
+                    _stage(case, rows_there[0]),
+                    "version" if is_version else "unknown",
+                    ("bring this node to the image of its peers",),
+                )
+            )
     return out
 
 
@@ -169,10 +190,20 @@ def _bursts(case: Case) -> list[Finding]:
             text = j.text(int(mine[0])).strip()[:160]
             for rank in there:
                 out.append(
-                    Finding(KIND, Strength.STRONG, f"the ranks of {node} repeat, {least} times or more each: {text}",
-                            rank, None, tuple(int(r) for r in mine if r >= onset), True, int(j.iteration[onset]),
-                            _stage(case, onset), "storage", ("check storage and network of this node",))
-                )  # fmt: skip
+                    Finding(
+                        KIND,
+                        Strength.STRONG,
+                        f"the ranks of {node} repeat, {least} times or more each: {text}",
+                        rank,
+                        None,
+                        tuple(int(r) for r in mine if r >= onset),
+                        True,
+                        int(j.iteration[onset]),
+                        _stage(case, onset),
+                        "storage",
+                        ("check storage and network of this node",),
+                    )
+                )
     return out
 
 

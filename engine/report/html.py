@@ -10,7 +10,8 @@ from l4tui.engine.report.build import Table
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222;background:#fff}"
-    "table{border-collapse:collapse}td,th{padding:.2em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}"
+    "table{border-collapse:collapse}td,th{padding:.2em .7em;border-bottom:1px solid #ddd;text-align:left}"
+    "td,th{vertical-align:top}"
     "code{font:13px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}.initiating{color:#a00;font-weight:bold}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}td,th{border-color:#444}.initiating{color:#f77}}"
 )
@@ -31,16 +32,18 @@ def render_html(report: Table) -> str:
     if listed := pages.suspects(report):
         parts.append("<h2>Suspects</h2><ol>")
         for s in listed:
-            title = f"<b>{escape(s.name)}</b> on {escape(s.node)}: score {escape(s.score)} = {escape(s.sum)}, L4 {escape(s.l4)}"
+            title = f"<b>{escape(s.name)}</b> on {escape(s.node)}: score {escape(s.score)} = {escape(s.sum)}"
+            title += f", L4 {escape(s.l4)}"
             reasons_ = "".join(
-                f"<li>{escape(kind)}: {escape(text)} <code>{escape(where)}</code></li>" for kind, text, where in s.reasons
+                f"<li>{escape(kind)}: {escape(text)} <code>{escape(where)}</code></li>"
+                for kind, text, where in s.reasons
             )
             parts.append(f"<li>{title}<ul>{reasons_}</ul></li>")
         parts.append("</ol>")
     if seen := pages.events(report):
         parts.append("<h2>Events</h2><table><tr><th>role<th>count<th>ranks<th>template<th>lines</tr>")
         parts += [
-            f'<tr><td class="{escape(e.role)}">{escape(e.role)}<td>{e.count}<td>{escape(e.ranks)}'
+            f'<tr><td class="{escape(e.role)}">{escape(e.role)}<td>{e.times}<td>{escape(e.ranks)}'
             f"<td><code>{escape(e.template)}</code><td><code>{escape(e.places)}</code></tr>"
             for e in seen
         ]

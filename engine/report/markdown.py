@@ -24,11 +24,13 @@ def render_markdown(report: Table) -> str:
     if listed := pages.suspects(report):
         out += ["", "## Suspects", ""]
         for at, s in enumerate(listed, 1):
-            out.append(f"{at}. **{escape(s.name)}** on {escape(s.node)}, score {s.score} = {escape(s.sum)}, L4 {escape(s.l4)}")
+            out.append(
+                f"{at}. **{escape(s.name)}** on {escape(s.node)}, score {s.score} = {escape(s.sum)}, L4 {escape(s.l4)}"
+            )
             out += [f"   - {escape(kind)}: {escape(text)} ({escape(where)})" for kind, text, where in s.reasons]
     if seen := pages.events(report):
         out += ["", "## Events", "", "| role | count | ranks | template | lines |", "|---|---|---|---|---|"]
-        out += [f"| {e.role} | {e.count} | {e.ranks} | {escape(e.template)} | {escape(e.places)} |" for e in seen]
+        out += [f"| {e.role} | {e.times} | {e.ranks} | {escape(e.template)} | {escape(e.places)} |" for e in seen]
     if todo := pages.actions(report):
         out += ["", "## Next", "", *(f"- {escape(a)}" for a in todo)]
     return "\n".join(out) + "\n"

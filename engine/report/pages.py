@@ -27,7 +27,7 @@ class EventRow(NamedTuple):
     """One event with the places of its first lines."""
 
     role: str
-    count: int
+    times: int
     ranks: str
     template: str
     places: str
@@ -54,9 +54,12 @@ def facts(report: Table) -> Iterator[tuple[str, str]]:
     yield "stage", _or_dash(verdict["stage"])
     yield "iteration", _or_dash(verdict["iteration"])
     yield "scope", f"{verdict['scope']} (confidence {verdict['confidence']})"
-    yield "job", (
-        f"{len(ranks) if isinstance(ranks, list) else 0} ranks seen of {_or_dash(job['world_size'])},"
-        f" {len(nodes) if isinstance(nodes, dict) else 0} nodes, {job['lines']} lines"
+    yield (
+        "job",
+        (
+            f"{len(ranks) if isinstance(ranks, list) else 0} ranks seen of {_or_dash(job['world_size'])},"
+            f" {len(nodes) if isinstance(nodes, dict) else 0} nodes, {job['lines']} lines"
+        ),
     )
     yield "time", f"{_or_dash(job['first_time'])} – {_or_dash(job['last_time'])}"
 
@@ -90,7 +93,9 @@ def events(report: Table) -> list[EventRow]:
         words = ", ".join(map(str, ranks[:8])) + ("…" if len(ranks) > 8 else "") if isinstance(ranks, list) else ""
         count = e["count"]
         out.append(
-            EventRow(str(e["role"]), count if isinstance(count, int) else 0, words, str(e["template"]), places(e["lines"]))
+            EventRow(
+                str(e["role"]), count if isinstance(count, int) else 0, words, str(e["template"]), places(e["lines"])
+            )
         )
     return out
 
@@ -99,7 +104,9 @@ def places(ranges: object) -> str:
     """Write line ranges as a person clicks them: file:12-15, file:20."""
     if not isinstance(ranges, list):
         return ""
-    words = [f"{source}:{first}" + (f"-{last}" if last != first else "") for source, first, last in ranges[:SHOWN_LINES]]
+    words = [
+        f"{source}:{first}" + (f"-{last}" if last != first else "") for source, first, last in ranges[:SHOWN_LINES]
+    ]
     return ", ".join(words) + (f" and {len(ranges) - SHOWN_LINES} more" if len(ranges) > SHOWN_LINES else "")
 
 

@@ -26,7 +26,7 @@ def render_text(report: Table) -> str:
     if seen := pages.events(report):
         out += ["", "Events"]
         for e in seen:
-            out.append(f"  {e.role:<10} {e.count:>5} × {e.template[:WIDTH]}")
+            out.append(f"  {e.role:<10} {e.times:>5} × {e.template[:WIDTH]}")
             out.append(f"             ranks {e.ranks or '–'}  {e.places}")
     if todo := pages.actions(report):
         out += ["", "Next", *(f"  - {a}" for a in todo)]

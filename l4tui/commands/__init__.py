@@ -26,6 +26,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("export", "every line or record as a row: JSON lines, CSV or Parquet"),
     Command("report", "who is to blame, since when and why: text, JSON, Markdown or HTML"),
     Command("baseline", "healthy jobs kept by name: add, list, remove"),
+    Command("library", "what is known of failures: list, add, test, export, import"),
     Command("index", "read everything; print what is in it and what that cost"),
     Command("slurm", "open the logs of a Slurm job"),
     Command("formats", "the formats l4tui reads; --explain FILE: which one took which part of a line"),

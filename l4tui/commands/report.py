@@ -34,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ranker", choices=RANKERS, default="blame", help="how to rank (default: blame)")
     parser.add_argument(
-        "--suspect", action="append", default=[], metavar="WHO[@TIME]", help="an outside finding: node:n12@12:03, rank:7"
+        "--suspect",
+        action="append",
+        default=[],
+        metavar="WHO[@TIME]",
+        help="an outside finding: node:n12@12:03, rank:7",
     )
     parser.add_argument("--max-lines", type=int, default=1000, metavar="N", help="line ranges per event (default 1000)")
     options.add_reading(parser)
