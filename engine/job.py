@@ -190,7 +190,7 @@ class Job:
         found = self._mappers.get(dialect)
         if found is None:
             mapper = Mapper(Parser(dialect, self.options.formats), dialect)
-            found = self._mappers[dialect] = (mapper, Translation(len(self._mappers)))
+            found = self._mappers[dialect] = (mapper, Translation())
         return found
 
     def _judge(self, reader: Reader, end: int) -> bool:
@@ -235,6 +235,7 @@ class Job:
                 reparse=self._text_at,
                 counts_=count_lines(self.merger.alone.view(), self.merger.shared, table),
                 order_=self.order,
+                shapes=book.shapes,
             )
 
     def _resolved(self) -> Ranks:

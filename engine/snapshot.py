@@ -90,6 +90,7 @@ class Snapshot:
     counts_: LineCounts
     order_: OrderCache = field(repr=False)
     is_complete: bool = True  # everything there is has been read
+    shapes: Sequence[bytes] = ()  # of messages, by shape id: digit runs as one 0
 
     @property
     def plan(self) -> np.ndarray:

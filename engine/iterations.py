@@ -1,0 +1,91 @@
+"""Iterations of sources that never say one: what the job's other sources were doing at that time.
+
+Typical: one file a node, and only the last rank prints the iteration line. A source with a marker of its own is left
+alone: the merge has carried its markers to all of its lines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Marker
+from l4tui.engine.snapshot import Snapshot
+
+Ints = NDArray[np.int64]
+
+_SHIFT = 32  # attempt above it, iteration below
+
+
+class Timeline:
+    """When each iteration of the job began: the earliest time at which any line says so."""
+
+    def __init__(self) -> None:
+        self.marked: set[int] = set()  # sources that say iterations
+        self._begins: dict[int, int] = {}  # attempt << 32 | iteration → ns
+        self._times = np.empty(0, np.int64)
+        self._values = np.empty(0, np.int64)
+        self.latest = NO_TIME  # time of the last marker
+
+    def update(self, snap: Snapshot, entries: Ints) -> int:
+        """Learn from entries; return the earliest time whose iteration is now another, else the largest int64."""
+        none = np.iinfo(np.int64).max
+        rows = entries[(snap.flags[entries] & Flag.MARKED) != 0]
+        if not len(rows):
+            return int(none)
+        self.marked.update(np.unique(snap.source_of(rows)).tolist())
+        times = snap.clock[rows]
+        rows, times = rows[times != NO_TIME], times[times != NO_TIME]
+        if not len(rows):
+            return int(none)
+        self.latest = max(self.latest, int(times.max()))
+        closes = snap.plans.marker[snap.plan[rows]] == Marker.CLOSE
+        attempt = np.maximum(snap.ranks.attempt[snap.speaker[rows]], 0).astype(np.int64)
+        keys = (attempt << _SHIFT) + snap.iteration[rows] + closes
+        order = np.lexsort((times, keys))
+        keys, times = keys[order], times[order]
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        changed = [
+            (key, time)
+            for key, time in zip(keys[first].tolist(), times[first].tolist(), strict=True)
+            if time < self._begins.get(key, none)
+        ]
+        if not changed:
+            return int(none)
+        self._begins.update(changed)
+        begins = np.fromiter(self._begins.values(), np.int64, len(self._begins))
+        values = np.fromiter(self._begins.keys(), np.int64, len(self._begins))
+        order = np.lexsort((values, begins))
+        self._times, self._values = begins[order], values[order] & ((1 << _SHIFT) - 1)
+        return min(time for _, time in changed)
+
+    def at(self, times: Ints) -> Ints:
+        """Return the iteration at times (ns UTC), −1 before the first and where there is no time."""
+        if not len(self._times):
+            return np.full(len(times), UNKNOWN, np.int64)
+        at = np.searchsorted(self._times, times, "right") - 1
+        return np.where((at >= 0) & (times != NO_TIME), self._values[np.maximum(at, 0)], UNKNOWN)
+
+
+def unmarked(snap: Snapshot, timeline: Timeline, entries: Ints) -> NDArray[np.bool_]:
+    """Say which entries have no iteration and stand in a source that never says one."""
+    out = snap.iteration[entries] < 0
+    at = np.flatnonzero(out)
+    if len(at) and timeline.marked:
+        out[at] = ~np.isin(snap.source_of(entries[at]), list(timeline.marked))
+    return out
+
+
+def fill_by_time(snap: Snapshot) -> NDArray[np.int32]:
+    """Return the iteration of every entry; sources without markers follow the job's by time."""
+    timeline = Timeline()
+    everything = np.arange(snap.length)
+    timeline.update(snap, everything)
+    if not timeline.marked:
+        return snap.iteration
+    open_ = np.flatnonzero(unmarked(snap, timeline, everything))
+    if not len(open_):
+        return snap.iteration
+    filled = snap.iteration.copy()
+    filled[open_] = timeline.at(snap.clock[open_])
+    return filled
