@@ -14,6 +14,7 @@ from l4tui.engine.discovery import Found
 from l4tui.engine.follow import Change, Follower
 from l4tui.engine.formats import Dialect, Format, Parser, detect
 from l4tui.engine.identity import Identity, Ranks
+from l4tui.engine.iterations import FillCache
 from l4tui.engine.mapper import Mapper
 from l4tui.engine.merger import Merger
 from l4tui.engine.planbook import Translation
@@ -84,6 +85,7 @@ class Job:
         )
         self.merger = Merger(self.store, self.identity)
         self.order = OrderCache()
+        self.fill = FillCache()
         self._mappers: dict[Dialect, tuple[Mapper, Translation]] = {}
         self._ranks: tuple[tuple[int, int], Ranks] | None = None
         self.version = 0
@@ -235,6 +237,7 @@ class Job:
                 reparse=self._text_at,
                 counts_=count_lines(self.merger.alone.view(), self.merger.shared, table),
                 order_=self.order,
+                fill_=self.fill,
                 shapes=book.shapes,
             )
 

@@ -20,7 +20,8 @@ from l4tui.engine.plans import ITER, SITE, TIME, TIME_AT, WIDEST, PlanInfo, Plan
 from l4tui.engine.records import classify
 from l4tui.engine.tidy import Tidy, tidy
 
-MOST_KEYS = 1 << 18  # keys remembered, each level; past it new lines share plans by their first words
+MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plans by their first words
+MOST_CROWDS = 1 << 12
 SMALL = 4096  # identity numbers below it are looked up in a table
 
 _TEXT = {"task", "rank", "local_rank", "self_rank", "pid", "tid", "attempt"}
@@ -40,7 +41,34 @@ class Part(NamedTuple):
     lines: int  # physical lines
     plans: list[PlanInfo]  # new since the mapper's previous part
     speakers: list[Speaker]  # new since then; source and epoch are the merger's to fill
-    taught: list[tuple[int, bytes]]  # entry and message of lines that tell who is where
+    taught: list[tuple[int, bytes]]  # entry and message of lines that tell who is where, each once per speaker
+
+
+class Numbering:
+    """Numbers ids in the order in which they first occur, so that any cut into ranges numbers alike."""
+
+    def __init__(self) -> None:
+        self._of = np.full(1024, UNKNOWN, np.int32)
+        self.count = 0
+
+    def of(self, ids: np.ndarray, size: int) -> tuple[np.ndarray, list[int]]:
+        """Return the numbers of ids below `size`, and the ids that are new, by number."""
+        if size > len(self._of):
+            more = max(size - len(self._of), len(self._of))
+            self._of = np.concatenate((self._of, np.full(more, UNKNOWN, np.int32)))
+        out = self._of[ids]
+        if not len(out) or out.min() >= 0:
+            return out, []
+        new = first_seen(ids[out < 0])
+        self._of[new] = np.arange(self.count, self.count + len(new))
+        self.count += len(new)
+        return self._of[ids], new.tolist()
+
+
+def first_seen(ids: np.ndarray) -> np.ndarray:
+    """Return the different ids in the order of their first occurrence."""
+    used, first = np.unique(ids, return_index=True)
+    return used[np.argsort(first)]
 
 
 class Mapper:
@@ -59,9 +87,8 @@ class Mapper:
         self._sites: dict[tuple[int, int], int] = {}
         self._small = np.full((64, SMALL), UNKNOWN, np.int32)  # (identity, number) → speaker
         self._numbered: dict[tuple[int, ...], int] = {}
-        self._told: set[tuple[int, bytes]] = set()
-        self._plans_sent = 0
-        self._voices_sent = 0
+        self._plan_numbers = Numbering()
+        self._voice_numbers = Numbering()
 
     def map(self, block: bytes, context: ClockContext) -> Part:
         """Map a block of whole lines (the last one may lack its newline); the context dates its clocks."""
@@ -83,14 +110,14 @@ class Mapper:
         flags |= np.where(mark >= 0, np.uint16(Flag.MARKED), np.uint16(0))
         if self.dialect.piece:
             flags |= self._cut(t, len(block) + (not block.endswith(b"\n")), plan)
-        part = Part(
-            t.begin, plan, speaker, time, dateless, mark, flags, len(block),
+        plans, new_plans = self._plan_numbers.of(plan, len(self.table))
+        speakers, new_voices = self._voice_numbers.of(speaker, len(self._voice_list))
+        return Part(
+            t.begin, plans, speakers, time, dateless, mark, flags, len(block),
             len(t.begin) - int(np.count_nonzero(flags & Flag.SEGMENT)),
-            self.table.infos[self._plans_sent :], self._voice_list[self._voices_sent :],
+            [self.table.infos[p] for p in new_plans], [self._voice_list[v] for v in new_voices],
             self._taught(t.data, begin, plan, speaker),
         )  # fmt: skip
-        self._plans_sent, self._voices_sent = len(self.table), len(self._voice_list)
-        return part
 
     # keys
 
@@ -133,16 +160,20 @@ class Mapper:
         if not parse.teaches and teaches(line[parse.text_at :]):
             parse = replace(parse, teaches=True)
         if len(self._masked) < MOST_KEYS:
-            plan = self.table.add(line, key_of(line), parse, classify(line[parse.text_at :], parse), holds_to)
+            line_class = classify(line[parse.text_at :], parse)
+            plan = self.table.add(line, masked, key_of(line[parse.text_at :]), parse, line_class, holds_to)
             self._masked[masked] = plan
             return plan
         words = line[parse.text_at : parse.text_at + 200].split(None, 2)[:2]
-        crowd = collapse(key_of(line[: parse.text_at] + b" ".join(words)))[:200]
+        message = collapse(key_of(b" ".join(words)))
+        crowd = collapse(key_of(line[: parse.text_at])) + message
+        if crowd not in self._crowd and len(self._crowd) >= MOST_CROWDS:
+            crowd = message = b""
         found = self._crowd.get(crowd)
-        if found is None and len(self._crowd) < MOST_KEYS:
-            found = self.table.add(line, crowd, parse, classify(line[parse.text_at :], parse), 0)
-            self._crowd[crowd] = found
-        return 0 if found is None else found
+        if found is None:
+            line_class = classify(line[parse.text_at :], parse)
+            found = self._crowd[crowd] = self.table.add(line, crowd, message, parse, line_class, 0)
+        return found
 
     # fields
 
@@ -298,12 +329,13 @@ class Mapper:
     def _taught(self, data: bytes, begin: np.ndarray, plan: np.ndarray, speaker: np.ndarray) -> list[tuple[int, bytes]]:
         """Return each different telling line once per speaker."""
         out: list[tuple[int, bytes]] = []
+        known: set[tuple[int, bytes]] = set()
         for i in np.flatnonzero(self.table.teaches[plan]).tolist():
             at = int(begin[i])
             text = data[at + self.table.infos[int(plan[i])].parse.text_at : data.index(b"\n", at)][:LONGEST_KEY]
             told = (int(speaker[i]), text)
-            if told not in self._told and len(self._told) < MOST_KEYS:
-                self._told.add(told)
+            if told not in known:
+                known.add(told)
                 out.append((i, text))
         return out
 

@@ -15,13 +15,16 @@ from l4tui.engine.clock import date_carry
 from l4tui.engine.facts import attempt_told, read, spoken_by
 from l4tui.engine.identity import Identity
 from l4tui.engine.lanes import Lane, lane_of, lane_order
-from l4tui.engine.mapper import Part
+from l4tui.engine.mapper import Part, first_seen
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, LineClass, Marker, Speaker
 from l4tui.engine.planbook import PlanBook, Translation
 from l4tui.engine.records import RecordCarry, assemble
 from l4tui.engine.stages import StageCarry, carry_stages
 from l4tui.engine.store import Growing, Store
 from l4tui.engine.trails import Open, Trail
+
+
+MOST_TOLD = 1 << 18  # different telling lines that are heeded
 
 
 @dataclass
@@ -34,7 +37,6 @@ class SourceCarry:
     after: int = UNKNOWN  # iteration that lines without a marker of their own fall into
     trail: Open = field(default_factory=Open)
     pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
-    speakers: dict[tuple[int, int, int], int] = field(default_factory=dict)  # (mapper, epoch, its id) → speaker
     last: int = UNKNOWN  # speaker of its last entry
     adoption: Adoption = field(default_factory=Adoption)
 
@@ -55,6 +57,7 @@ class Merger:
         self._lane_kind = Growing(np.int8)  # per lane
         self._after = Growing(np.int32)  # per lane: iteration of its next line
         self._sources: dict[int, SourceCarry] = {}
+        self._told: set[tuple[int, bytes]] = set()
         self._records = RecordCarry()
         self._stages = StageCarry()
 
@@ -128,16 +131,27 @@ class Merger:
                 epochs.append(carry.epoch)
         out = np.empty(len(part.speaker), np.int32)
         for epoch, a, b in zip(epochs, cuts, [*cuts[1:], len(out)], strict=True):
-            used, back = np.unique(part.speaker[a:b], return_inverse=True)
-            ids = [self._translated(source, carry, translation, epoch, u) for u in used.tolist()]
-            out[a:b] = np.array(ids, np.int32)[back] if ids else 0
+            out[a:b] = self._translated(source, epoch, part.speaker[a:b], translation)
         for entry, text in part.taught:
-            speaker = self.speakers[int(out[entry])]
-            facts = read(text, speaker)
+            who = int(out[entry])
+            if (who, text) in self._told or len(self._told) >= MOST_TOLD:
+                continue
+            self._told.add((who, text))
+            facts = read(text, self.speakers[who])
             self.identity.learn(facts)
-            spoken = spoken_by(facts, speaker)
-            if spoken is not speaker:
+            spoken = spoken_by(facts, self.speakers[who])
+            if spoken is not self.speakers[who]:
                 out[entry] = self._speaker_id(spoken)
+        return out
+
+    def _translated(self, source: int, epoch: int, local: np.ndarray, translation: Translation) -> np.ndarray:
+        voices = translation.voices(source, epoch)
+        out = voices[local]
+        if len(out) and out.min() < 0:
+            for voice in first_seen(local[out < 0]).tolist():
+                speaker = translation.speakers[voice]._replace(source=source, epoch=epoch)
+                voices[voice] = self._speaker_id(speaker)
+            out = voices[local]
         return out
 
     def _follow_trails(self, carry: SourceCarry, trail: np.ndarray, speaker: np.ndarray) -> None:
@@ -146,13 +160,6 @@ class Merger:
             return  # the common case
         for entry, heir in carry.trail.follow(trail, speaker, self._lane.view()[speaker], self.speakers):
             speaker[entry] = self._speaker_id(heir)
-
-    def _translated(self, source: int, carry: SourceCarry, translation: Translation, epoch: int, local: int) -> int:
-        known = carry.speakers.get((translation.mapper, epoch, local))
-        if known is None:
-            speaker = translation.speakers[local]._replace(source=source, epoch=epoch)
-            known = carry.speakers[translation.mapper, epoch, local] = self._speaker_id(speaker)
-        return known
 
     def _speaker_id(self, speaker: Speaker) -> int:
         known = self._speaker_ids.get(speaker)

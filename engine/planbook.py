@@ -16,10 +16,19 @@ from l4tui.engine.trails import trail_of
 class Translation:
     """A mapper's ids in the job's terms."""
 
-    def __init__(self, mapper: int) -> None:
-        self.mapper = mapper
+    def __init__(self) -> None:
         self.plans = Growing(np.int32)
         self.speakers: list[Speaker] = []
+        self._of: dict[tuple[int, int], np.ndarray] = {}
+
+    def voices(self, source: int, epoch: int) -> np.ndarray:
+        """Return the job's speaker of each of the mapper's in a source and epoch, UNKNOWN where not asked for yet."""
+        table = self._of.get((source, epoch), np.empty(0, np.int32))
+        if len(table) < len(self.speakers):
+            room = np.full(len(self.speakers) * 3 // 2 + 8, UNKNOWN, np.int32)
+            room[: len(table)] = table
+            self._of[source, epoch] = table = room
+        return table
 
 
 class PlanBook:

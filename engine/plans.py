@@ -80,8 +80,13 @@ class Plans:
     def __len__(self) -> int:
         return len(self.infos)
 
-    def add(self, line: bytes, key: bytes, parse: Parse, line_class: LineClass, holds_to: int) -> int:
-        """Add the plan of a key by its first line; offsets from holds_to on do not hold (-1: all hold)."""
+    def add(
+        self, line: bytes, key: bytes, message: bytes, parse: Parse, line_class: LineClass, holds_to: int
+    ) -> int:
+        """Add the plan of a key by its first line; offsets from holds_to on do not hold (-1: all hold).
+
+        `message`: what the key says of the text behind the prefixes.
+        """
         k = self._new_row()
         spans = parse.spans if holds_to < 0 else tuple(s for s in parse.spans if s.end <= holds_to)
         loose = 0 <= holds_to < parse.text_at or any(_must_hold(s) for s in set(parse.spans) - set(spans))
@@ -98,9 +103,7 @@ class Plans:
         self.line_class[k] = line_class
         self.teaches[k] = parse.teaches
         self.infos.append(
-            PlanInfo(
-                key, parse, shape_of(key[parse.text_at :]), _site(line, parse.spans), line_class, bool(self.loose[k])
-            )
+            PlanInfo(key, parse, shape_of(message), _site(line, parse.spans), line_class, bool(self.loose[k]))
         )
         return k
 
