@@ -6,11 +6,16 @@ alone: the merge has carried its markers to all of its lines.
 
 from __future__ import annotations
 
+import threading
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Marker
-from l4tui.engine.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from l4tui.engine.snapshot import Snapshot
 
 Ints = NDArray[np.int64]
 
@@ -41,7 +46,7 @@ class Timeline:
         self.latest = max(self.latest, int(times.max()))
         closes = snap.plans.marker[snap.plan[rows]] == Marker.CLOSE
         attempt = np.maximum(snap.ranks.attempt[snap.speaker[rows]], 0).astype(np.int64)
-        keys = (attempt << _SHIFT) + snap.iteration[rows] + closes
+        keys = (attempt << _SHIFT) + snap.columns["iteration"][rows] + closes
         order = np.lexsort((times, keys))
         keys, times = keys[order], times[order]
         first = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -69,23 +74,41 @@ class Timeline:
 
 def unmarked(snap: Snapshot, timeline: Timeline, entries: Ints) -> NDArray[np.bool_]:
     """Say which entries have no iteration and stand in a source that never says one."""
-    out = snap.iteration[entries] < 0
+    out = snap.columns["iteration"][entries] < 0
     at = np.flatnonzero(out)
     if len(at) and timeline.marked:
         out[at] = ~np.isin(snap.source_of(entries[at]), list(timeline.marked))
     return out
 
 
+class FillCache:
+    """Gives every entry its iteration; remembers the timeline from snapshot to snapshot of one job."""
+
+    def __init__(self) -> None:
+        self._timeline = Timeline()
+        self._seen = 0
+        self._lock = threading.Lock()
+
+    def of(self, snap: Snapshot) -> NDArray[np.int32]:
+        """Return the iteration of every entry; costs nothing where every source says its own."""
+        told = snap.columns["iteration"]
+        with self._lock:
+            if self._seen < snap.length:
+                self._timeline.update(snap, np.arange(self._seen, snap.length))
+                self._seen = snap.length
+            timeline = self._timeline
+            silent = set(np.unique(snap.blocks.source).tolist()) - timeline.marked
+            if not timeline.marked or not silent:
+                return told
+            ends = np.append(snap.blocks.first[1:], snap.length)
+            theirs = np.flatnonzero(np.isin(snap.blocks.source, list(silent)))
+            spans = [np.arange(snap.blocks.first[b], ends[b]) for b in theirs.tolist()]
+            entries = np.concatenate(spans)
+            filled = told.copy()
+            filled[entries] = np.where(told[entries] < 0, timeline.at(snap.clock[entries]), told[entries])
+            return filled
+
+
 def fill_by_time(snap: Snapshot) -> NDArray[np.int32]:
     """Return the iteration of every entry; sources without markers follow the job's by time."""
-    timeline = Timeline()
-    everything = np.arange(snap.length)
-    timeline.update(snap, everything)
-    if not timeline.marked:
-        return snap.iteration
-    open_ = np.flatnonzero(unmarked(snap, timeline, everything))
-    if not len(open_):
-        return snap.iteration
-    filled = snap.iteration.copy()
-    filled[open_] = timeline.at(snap.clock[open_])
-    return filled
+    return FillCache().of(snap)

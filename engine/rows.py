@@ -103,11 +103,11 @@ class RowBuilder:
         entries, times = entries[order], times[order]
         self._row = roomy(self._row, snap.length, -1)
         self.sets.grow(self.rows, len(snap.ranks.rank))
-        iteration = snap.iteration[entries].astype(np.int64)
+        iteration = snap.columns["iteration"][entries].astype(np.int64)
         filled = unmarked(snap, self.timeline, entries) if self.timeline.marked else np.zeros(len(entries), np.bool_)
         rows = np.flatnonzero(filled)
         if len(rows):
-            iteration[rows] = self.timeline.at(times[rows])
+            iteration[rows] = self.timeline.at(snap.clock[entries[rows]])
             self._filled.update(np.unique(snap.source_of(entries[rows])).tolist())
         for at in range(0, len(entries), BATCH):
             self._add(snap, entries[at : at + BATCH], iteration[at : at + BATCH])

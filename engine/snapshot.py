@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from l4tui.engine.iterations import FillCache
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Kind, Place
 from l4tui.engine.store import Blocks
 from l4tui.engine.tidy import clean
@@ -90,6 +91,7 @@ class Snapshot:
     counts_: LineCounts
     order_: OrderCache = field(repr=False)
     is_complete: bool = True  # everything there is has been read
+    fill_: FillCache = field(default_factory=FillCache, repr=False)
     shapes: Sequence[bytes] = ()  # of messages, by shape id: digit runs as one 0
 
     @property
@@ -117,10 +119,10 @@ class Snapshot:
         """Entry of the record's first line; uint32."""
         return self.columns["record"]
 
-    @property
+    @cached_property
     def iteration(self) -> np.ndarray:
-        """Training iteration carried to the line; int32, -1 unknown."""
-        return self.columns["iteration"]
+        """Training iteration carried to the line, else that of its time; int32, -1 unknown."""
+        return self.fill_.of(self)
 
     @property
     def stage(self) -> np.ndarray:

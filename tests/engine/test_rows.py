@@ -205,3 +205,14 @@ def test_speaker_sets_forget_nothing(pairs: list[tuple[int, int]], size: int) ->
         found = sets.frozen().bits(np.arange(sets.rows))
         assert set(zip(*(x.tolist() for x in np.nonzero(found)), strict=True)) == truth
         assert all(sets.has(np.array([r]), np.array([s]))[0] for r, s in truth)
+
+
+def test_snapshot_fills_iterations_by_time(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(
+        "".join(f"{stamp(s)} - INFO - t.py:1 - iteration {s}/9 | loss 1.0\n" for s in range(1, 9))
+    )
+    (tmp_path / "b.log").write_text("".join(f"{stamp(s / 2)} - INFO - c.py:2 - hit rate 0.9\n" for s in range(1, 9)))
+    snap = read(tmp_path).snapshot()
+    silent = snap.source_of(np.arange(snap.length)) == 1
+    assert (snap.columns["iteration"][silent] == -1).all()
+    assert snap.iteration[silent].tolist() == [-1, 2, 2, 3, 3, 4, 4, 5]
