@@ -17,9 +17,11 @@ from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.mapper import Mapper
 from l4tui.engine.merger import Merger
+from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
+from l4tui.engine.ranges import WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
 from l4tui.engine.snapshot import OrderCache, RankTable, Snapshot, count_lines
-from l4tui.engine.sources import Source
+from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
 from l4tui.engine.tidy import ESCAPES
 
@@ -39,6 +41,8 @@ class Options:
     map_file: Path | None = None
     utc_offset_s: int = 0  # of clocks that name no zone
     formats: tuple[Format, ...] = ()
+    jobs: int = 1  # processes that map; with one the caller's thread does
+    dask: str = ""  # address of a scheduler whose workers map instead
 
 
 @dataclass
@@ -73,6 +77,8 @@ class Job:
         self.follower = Follower(sources, found) if follow else None
         self.readers = [Reader(source, Dialect()) for source in sources]
         self.generation = 0  # counts readings from the start: entry ids of an earlier one mean nothing
+        self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
+        self._workers = Workers(self.options.jobs, self.options.dask)
         self._lock = threading.RLock()
         self._start_anew()
 
@@ -104,6 +110,8 @@ class Job:
         """Read all there is now; `final`: a last line without its newline counts as a line."""
         stop = stop or threading.Event()
         total = sum(reader.source.size() for reader in self.readers)
+        if (self.options.jobs > 1 or self.options.dask) and total >= WORTHWHILE:
+            self._read_by_workers(stop, final, progress or _nobody)
         done = sum(reader.at for reader in self.readers)
         for reader in self.readers:
             before = reader.at
@@ -114,7 +122,10 @@ class Job:
 
             source = reader.source
             to_its_end = source.is_inflated or (final and source.feed is not None)
-            self._read(reader, None if to_its_end else source.size(), stop, final, told)
+            try:
+                self._read(reader, None if to_its_end else source.size(), stop, final, told)
+            except SourceError as error:
+                self.problems[source.index] = str(error)
             done += reader.at - before
             if stop.is_set():
                 return
@@ -149,6 +160,7 @@ class Job:
         """Give back descriptors and threads."""
         if self.follower is not None:
             self.follower.close()
+        self._workers.close()
         for reader in self.readers:
             reader.source.close()
 
@@ -187,6 +199,41 @@ class Job:
             reader.inside = block.unfinished or not block.data.endswith(b"\n")
             told(reader.at)
         reader.holds = reader.at < size
+
+    def _read_by_workers(self, stop: threading.Event, final: bool, progress: Progress) -> None:
+        """Map files that are read for the first time on other processes and merge them here, in order."""
+        fresh = [reader for reader in self.readers if reader.source.feed is None and reader.at == 0]
+        ranges = []
+        for reader in fresh:
+            size = reader.source.size()
+            if stop.is_set():
+                return
+            if reader.judged < SETTLED:
+                self._judge(reader, size)
+            context = ClockContext(latest_ns=reader.source.mtime, utc_offset_s=self.options.utc_offset_s)
+            ranges.append(Range(reader.source, 0, size, reader.dialect, context, final))
+        total = sum(one.end for one in ranges)
+        done = 0
+        for packed in self._workers.run(map_task, tasks_of(ranges, self.options.jobs, self.options.formats), stop):
+            translations: dict[Dialect, Translation] = {}
+            for one in unpack(packed):
+                if stop.is_set():
+                    return
+                if isinstance(one, Failed):
+                    self.problems[one.source] = one.words
+                    continue
+                dialect = self.readers[one.source].dialect
+                self._merge(one, translations.setdefault(dialect, Translation()))
+                done += one.end - one.offset
+                progress(done, total)
+        self._workers.close(wait=not stop.is_set())
+
+    def _merge(self, block: Mapped, translation: Translation) -> None:
+        with self._lock:
+            self.merger.add(block.source, block.offset, block.part, translation, block.continues)
+            self.version += 1
+        reader = self.readers[block.source]
+        reader.at, reader.inside = block.end, block.inside
 
     def _mapper(self, dialect: Dialect) -> tuple[Mapper, Translation]:
         found = self._mappers.get(dialect)
@@ -252,7 +299,7 @@ class Job:
         return mapper.parser.parse(line).text_at
 
 
-def _nobody(at: int) -> None:
+def _nobody(*at: int) -> None:
     """Take news of progress that nobody waits for."""
 
 

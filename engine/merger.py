@@ -23,7 +23,6 @@ from l4tui.engine.stages import StageCarry, carry_stages
 from l4tui.engine.store import Growing, Store
 from l4tui.engine.trails import Open, Trail
 
-
 MOST_TOLD = 1 << 18  # different telling lines that are heeded
 
 

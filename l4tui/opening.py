@@ -16,6 +16,7 @@ from l4tui.engine.discovery import Found, discover
 from l4tui.engine.job import Job, Options
 from l4tui.engine.model import NO_TIME
 from l4tui.engine.moments import parse_moment, utc_offset
+from l4tui.engine.parallel import cores
 from l4tui.engine.rankset import RankSet
 from l4tui.exits import UsageError
 from l4tui.inputs import check_paths
@@ -62,6 +63,7 @@ def engine_options(config: Config, newest: int) -> Options:
         map_file=config.map,
         utc_offset_s=offset,
         formats=own_formats(config),
+        jobs=config.jobs or cores(),
     )
 
 
@@ -85,6 +87,8 @@ def read(job: Job) -> Snapshot:
             say(f"{source.path}: {source.problem}")
         if source.dropped_lines:
             say(f"{source.path}: {source.dropped_lines} lines were dropped: the spill file is full")
+    for words in job.problems.values():
+        say(words)
     return job.snapshot()
 
 

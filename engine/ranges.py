@@ -1,0 +1,139 @@
+"""Ranges of sources, mapped by any process: the task that workers are given and what they hand back."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import NamedTuple
+
+import numpy as np
+
+from l4tui.engine.blocks import blocks, cuts
+from l4tui.engine.clock import ClockContext
+from l4tui.engine.formats import Dialect, Format, Parser
+from l4tui.engine.mapper import Mapper, Part
+from l4tui.engine.model import UNKNOWN
+from l4tui.engine.sources import Source, SourceError
+
+WORTHWHILE = 64 << 20  # bytes from which a pool's start pays
+TASK = 48 << 20  # bytes a task has: its mapper begins with nothing, so small ones read too many lines anew
+SMALLEST_TASK = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bytes of a source from one line's start to another's."""
+
+    source: Source
+    begin: int
+    end: int
+    dialect: Dialect
+    context: ClockContext
+    final: bool  # the last line may lack its newline
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Ranges that one process maps one after the other; consecutive ones in the order of the merge."""
+
+    ranges: tuple[Range, ...]
+    formats: tuple[Format, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(one.end - one.begin for one in self.ranges)
+
+
+class Mapped(NamedTuple):
+    """One block of a range, mapped; `part`'s ids belong to the task's mapper of that dialect."""
+
+    source: int
+    offset: int
+    end: int
+    continues: bool
+    inside: bool  # the block ended inside a line
+    part: Part
+
+
+class Failed(NamedTuple):
+    """A source that could not be read on."""
+
+    source: int
+    words: str
+
+
+def tasks_of(ranges: Iterable[Range], jobs: int, formats: tuple[Format, ...]) -> Iterator[Task]:
+    """Cut ranges into tasks of about equal size, none larger than TASK by much."""
+    ranges = list(ranges)
+    total = sum(one.end - one.begin for one in ranges)
+    size = min(max(total // (jobs * 4), SMALLEST_TASK), TASK)
+    held: list[Range] = []
+    room = size
+    for one in ranges:
+        for piece in _pieces(one, size):
+            held.append(piece)
+            room -= piece.end - piece.begin
+            if room <= 0:
+                yield Task(tuple(held), formats)
+                held, room = [], size
+    if held:
+        yield Task(tuple(held), formats)
+
+
+def _pieces(one: Range, size: int) -> Iterator[Range]:
+    length = one.end - one.begin
+    if length <= size * 3 // 2:
+        yield one
+        return
+    places = cuts(one.source, one.begin, one.end, -(-length // size))
+    for begin, end in zip(places, places[1:], strict=False):
+        yield Range(one.source, begin, end, one.dialect, one.context, one.final)
+
+
+def map_task(task: Task) -> bytes:
+    """Map a task and return it packed; `unpack` gives its blocks."""
+    return pickle.dumps(list(mapped(task)), protocol=5)
+
+
+def mapped(task: Task, stop: Event | None = None) -> Iterator[Mapped | Failed]:
+    """Yield the blocks of a task; a source that cannot be read ends with a `Failed`."""
+    mappers: dict[Dialect, Mapper] = {}
+    for one in task.ranges:
+        mapper = mappers.get(one.dialect)
+        if mapper is None:
+            mapper = mappers[one.dialect] = Mapper(Parser(one.dialect, task.formats), one.dialect)
+        try:
+            for block in blocks(one.source, one.begin, one.end, stop=stop, final=one.final):
+                inside = block.unfinished or not block.data.endswith(b"\n")
+                part = _slim(mapper.map(block.data, one.context))
+                yield Mapped(one.source.index, block.offset, block.end, block.continues, inside, part)
+        except SourceError as error:
+            yield Failed(one.source.index, str(error))
+
+
+def _slim(part: Part) -> Part:
+    """Return the part with columns as small as the store keeps them: a third less to hand over."""
+    mark = part.mark
+    narrow = np.minimum(mark, 2**31 - 2).astype(np.int32) if len(mark) and mark.max() > UNKNOWN else _NOTHING
+    dateless = part.dateless if part.dateless.any() else _NEVER
+    return part._replace(begin=part.begin.astype(np.uint32), mark=narrow, dateless=dateless)
+
+
+_NOTHING = np.empty(0, np.int32)
+_NEVER = np.empty(0, np.bool_)
+
+
+def unpack(packed: bytes) -> Sequence[Mapped | Failed]:
+    """Return what `map_task` packed; only ever fed with what our own workers hand back."""
+    out = []
+    for one in pickle.loads(packed):
+        if isinstance(one, Mapped):
+            n = len(one.part.plan)
+            part = one.part
+            mark = part.mark if len(part.mark) else np.full(n, UNKNOWN, np.int32)
+            dateless = part.dateless if len(part.dateless) else np.zeros(n, np.bool_)
+            one = one._replace(part=part._replace(mark=mark, dateless=dateless))
+        out.append(one)
+    return out

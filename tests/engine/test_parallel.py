@@ -1,0 +1,104 @@
+"""Many processes read what one reads: the same columns, also when a worker dies or the reading is stopped."""
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from l4tui.engine import job as jobs
+from l4tui.engine import ranges
+from l4tui.engine.discovery import discover
+from l4tui.engine.job import Job, Options
+from l4tui.engine.parallel import Workers
+from l4tui.engine.snapshot import Snapshot
+
+
+def line(node: int, k: int) -> str:
+    rank, step = node * 4 + k % 4, k // 4
+    stamp = f"2026-03-01 10:{step // 60 % 60:02d}:{step % 60:02d},{k % 1000:03d}"
+    if k == 5:
+        return f"[default{k % 4}]:n{node}:4{k}0:{k} [{k % 4}] NCCL INFO comm 0x55d0 rank {rank} nranks 8 - Init COMPLETE"
+    if k % 97 == 0:
+        return f"[default{k % 4}]:Traceback (most recent call last):\n[default{k % 4}]:  File \"a.py\", line {k}, in f"
+    if k % 53 == 0:
+        return f"[default{k % 4}]:object at 0x7f{k:08x} id {k * 7919:032x} was freed"
+    if k % 31 == 0:
+        return f"plain words {k}"
+    return f"[default{k % 4}]:{stamp} INFO train.py:{100 + k % 9}: iteration {step}/9000 | loss: {1 / (k + 1):.6f}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for node in range(2):
+        text = "\n".join(line(node, k) for k in range(6000))
+        (tmp_path / f"node-{node}.log").write_text(text)  # no newline at the end
+    monkeypatch.setattr(jobs, "WORTHWHILE", 1)
+    monkeypatch.setattr(ranges, "SMALLEST_TASK", 60_000)
+    return tmp_path
+
+
+def read(folder: Path, **options: object) -> Job:
+    job = Job(discover([str(folder)]).choose(0).sources, Options(**options))  # type: ignore[arg-type]
+    job.read_all()
+    return job
+
+
+def same(one: Snapshot, other: Snapshot) -> None:
+    assert one.length == other.length
+    every = np.arange(one.length)
+    for name in ("clock", "record", "iteration", "stage", "flags", "plan", "speaker"):
+        assert np.array_equal(one.columns[name], other.columns[name]), name
+    for name in ("rank", "event", "level", "site"):
+        assert np.array_equal(getattr(one, name)(), getattr(other, name)()), name
+    assert list(one.templates) == list(other.templates)
+    assert list(one.sites) == list(other.sites)
+    assert one.counts() == other.counts()
+    assert one.places(every[::501]) == other.places(every[::501])
+    assert one.raws(every[::7]) == other.raws(every[::7])
+    assert one.node_ranks == other.node_ranks
+
+
+def test_two_processes_read_what_one_reads(folder):
+    alone, together = read(folder), read(folder, jobs=2)
+    assert len(together.store.blocks().first) > len(alone.store.blocks().first)  # it was cut
+    same(alone.snapshot(), together.snapshot())
+
+
+def die_or_map(task: ranges.Task) -> bytes:
+    if threading.current_thread() is threading.main_thread() and os.environ["L4TUI_TEST_PARENT"] != str(os.getpid()):
+        os._exit(9)
+    return ranges.map_task(task)
+
+
+def test_dying_workers_lose_nothing(folder, monkeypatch):
+    monkeypatch.setenv("L4TUI_TEST_PARENT", str(os.getpid()))
+    monkeypatch.setattr(jobs, "map_task", die_or_map)
+    same(read(folder).snapshot(), read(folder, jobs=2).snapshot())
+
+
+def half(number: int) -> float:
+    if number == 3:
+        raise ValueError("three")
+    return number / 2
+
+
+def test_results_come_in_order_and_errors_with_them():
+    workers = Workers(2)
+    got = []
+    with pytest.raises(ValueError, match="three"):
+        for result in workers.run(half, range(9), threading.Event()):
+            got.append(result)
+    workers.close()
+    assert got == [0.0, 0.5, 1.0]
+
+
+def test_stopped_reading_keeps_a_whole_beginning(folder):
+    stop = threading.Event()
+    job = Job(discover([str(folder)]).choose(0).sources, Options(jobs=2))
+    job.read_all(stop, lambda done, total: stop.set())
+    first = job.snapshot()
+    assert 0 < first.length < 12_000
+    job.read_all()  # goes on from there
+    assert job.snapshot().counts().lines == read(folder).snapshot().counts().lines
