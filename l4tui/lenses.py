@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
 
 SORTS = {Kind.RANK: "rank", Kind.MIXED: "mixed", Kind.LAUNCHER: "launcher", Kind.UNKNOWN: "unknown"}
+TIMED_SHARE = 0.03  # of lines that must have a time for a column of times
 TAIL = 20_000  # entries looked at to see which columns the log needs
 
 
@@ -125,7 +126,7 @@ def facts_of(snapshot: Snapshot) -> Facts:
         who_width=max(who + (1 if counts.mixed else 0), 1 + len(str(local)) if local >= 0 else 1),
         node_width=max((len(node) for node in snapshot.nodes), default=0) if len(snapshot.nodes) > 1 else 0,
         site_width=max((len(name) for name in names), default=0),
-        has_time=bool((snapshot.flags[tail] & Flag.TIMED).any()),
+        has_time=bool(snapshot.length) and float(np.mean((snapshot.flags[tail] & Flag.TIMED) != 0)) > TIMED_SHARE,
         has_level=bool((snapshot.plans.level[plans] > 0).any() or (classes == LineClass.RAISED).any()),
     )
 

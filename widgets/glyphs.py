@@ -64,6 +64,6 @@ def sparkline(values: list[float], bars: str) -> str:
     if not values:
         return ""
     low, high = min(values), max(values)
-    if high - low < 0.02 * abs(high):  # what does not vary is not made to look as if it did
+    if high - low <= 0.02 * abs(high):  # what does not vary is not made to look as if it did
         return bars[0] * len(values)
     return "".join(bars[min(int((v - low) / (high - low) * len(bars)), len(bars) - 1)] for v in values)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from l4tui.engine.rankset import RankSet
 from l4tui.engine.view import Filter, Scope, validate
-from l4tui.handlers import answers, handles
+from l4tui.handlers import answers, handles, typing
 from l4tui.widgets.cells import clean
 
 if TYPE_CHECKING:
@@ -23,6 +23,17 @@ def ask_filter(screen: JobScreen, text: str) -> None:
         add_filter(screen, text)
     else:
         screen.prompt.ask("filter", "&", "show only what matches; !regex hides; empty clears all")
+
+
+@typing("filter")
+def filter_typed(screen: JobScreen, text: str) -> None:
+    """Say while it is typed whether the pattern is one."""
+    try:
+        validate(text.removeprefix("!"))
+    except ValueError as error:
+        screen.prompt.say(str(error), wrong=True)
+    else:
+        screen.prompt.say("hides what matches" if text.startswith("!") else "shows only what matches")
 
 
 @answers("filter")
@@ -104,6 +115,21 @@ def pick_ranks(screen: JobScreen, text: str) -> None:
     counts = screen.snapshot.counts().per_rank
     known = f"{len(counts):,} ranks: {min(counts)}-{max(counts)}" if counts else "no rank is known"
     screen.prompt.ask("ranks", "ranks ", f"0-7,!3,node:n12   {known}; empty: all", screen.scope.ranks)
+
+
+@typing("ranks")
+def ranks_typed(screen: JobScreen, text: str) -> None:
+    """Say while it is typed how much the set holds."""
+    snapshot = screen.snapshot
+    try:
+        chosen = RankSet.parse(text).select(snapshot.ranks, snapshot.nodes)
+    except ValueError as error:
+        screen.prompt.say(str(error) if text.strip() else "all ranks", wrong=bool(text.strip()))
+        return
+    per_rank = snapshot.counts().per_rank
+    ranks = set(snapshot.ranks.rank[chosen].tolist()) & set(per_rank)
+    lines = sum(per_rank[rank] for rank in ranks)
+    screen.prompt.say(f"{len(ranks):,} of {len(per_rank):,} ranks, {lines:,} lines")
 
 
 @answers("ranks")

@@ -244,10 +244,14 @@ class JobScreen(Telling, SearchScreen):
                     self.set_scope(self.scope.adding(Filter(kind, str(moment.value), True, text)))
 
     def _judge(self) -> None:
+        snapshot = self.snapshot
         try:
-            self.post_message(self.Judged(self._judge_job(self.snapshot)))
-        finally:
-            self._judging = False
+            ruling = self._judge_job(snapshot)
+        except Exception as error:  # told once, not judged again until there is more
+            ruling = Ruling(snapshot.version, "")
+            self.app.call_from_thread(self.say, f"no verdict: {type(error).__name__}: {error}", "error")
+        self.post_message(self.Judged(ruling))
+        self._judging = False
 
     @on(Judged)
     def _judged(self, event: Judged) -> None:

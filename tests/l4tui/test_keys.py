@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from textual.widgets import Static
 
 from l4tui import handlers
 from l4tui.actions import ACTIONS, Action, KeyClash, keymap, split_keys
@@ -171,7 +172,10 @@ async def test_enter_opens_a_rank_and_then_all_lines_around() -> None:
 
 async def test_ranks_are_picked_by_a_set() -> None:
     async with shown(FakeJob(1000)) as (pilot, screen):
-        await pilot.press("r", *"node:n1,!5", "enter")
+        await pilot.press("r", *"node:n1,!5")
+        await pilot.pause()
+        assert "3 of 8 ranks" in str(screen.prompt.query_one("#prompt-note", Static).render())
+        await pilot.press("enter")
         await until(pilot, lambda: screen.view.rows.length < 500)
         shown_ranks = screen.snapshot.ranks.rank[screen.snapshot.speaker[screen.view.rows.keys(0, 999)]]
         assert set(shown_ranks.tolist()) == {4, 6, 7}
@@ -380,3 +384,21 @@ async def test_sheets_are_ascii_too() -> None:
             assert text.isascii(), {char for char in text if not char.isascii()}
             await pilot.press("escape")
             await until(pilot, lambda: pilot.app.screen is screen)
+
+
+async def test_a_verdict_that_fails_is_told_once() -> None:
+    async with shown(FakeJob(1000)) as (pilot, screen):
+        calls = []
+
+        def fail(snapshot: object) -> Ruling:
+            calls.append(snapshot)
+            raise OSError("gone")
+
+        screen._judge_job = fail  # type: ignore[assignment]
+        screen.ruling = Ruling(-1, "")
+        screen._look_round()
+        await until(pilot, lambda: "no verdict: OSError: gone" in screen._said)
+        screen._look_round()
+        screen._look_round()
+        await pilot.pause(0.1)
+        assert len(calls) == 1

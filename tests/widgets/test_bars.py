@@ -58,7 +58,7 @@ def test_durations() -> None:
 def test_sparkline_shows_an_outlier_and_does_not_dramatise_noise() -> None:
     assert sparkline([1.0, 1.001, 0.999], UNICODE.bars) == "▁▁▁"
     assert sparkline([1.0, 1.0, 4.0], UNICODE.bars) == "▁▁█"
-    assert sparkline([], UNICODE.bars) == ""
+    assert sparkline([], UNICODE.bars) == "" and sparkline([0.0, 0.0], UNICODE.bars) == "▁▁"
 
 
 def test_signs_are_one_cell_and_ascii_is_ascii() -> None:
