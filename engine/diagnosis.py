@@ -93,7 +93,7 @@ def _judge(
 
 def _quiet(s: Sighting) -> Sighting:
     """In an attempt that reached its end an error of a rank was survived."""
-    survived = s.role in (Role.INITIATING, Role.CASCADE) and s.pattern.cause != "numerics"
+    survived = s.role in (Role.INITIATING, Role.CASCADE) and s.pattern.cause != "numerics" and not s.pattern.lasting
     return replace(s, role=Role.CONTEXT) if survived else s
 
 

@@ -108,7 +108,7 @@ def _own_role(journal: Journal, sighting: Sighting, progress: Progress) -> Role:
         return Role.INITIATING
     if HARMLESS.search(sighting.text):
         return Role.CONTEXT
-    recoverable = pattern.blames is Blames.WRITER and not pattern.hardware and not sighting.copied
+    recoverable = pattern.blames is Blames.WRITER and not (pattern.hardware or pattern.lasting or sighting.copied)
     if recoverable and sighting.rank >= 0 and progress.went_on(sighting.rank, sighting.row):
         return Role.CONTEXT
     return Role.INITIATING

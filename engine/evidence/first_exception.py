@@ -18,9 +18,7 @@ TOGETHER = 5 * 10**9  # ns: exceptions this close began together, whatever the c
 
 def judge(case: Case) -> list[Finding]:
     """Accuse each rank, or the node, whose own initiating exception came first."""
-    if case.completed:
-        return []
-    mine = [s for s in case.roles(Role.INITIATING) if _counts(s)]
+    mine = [s for s in case.roles(Role.INITIATING) if _counts(s) and (s.pattern.lasting or not case.completed)]
     ranks: dict[int, list[Sighting]] = defaultdict(list)
     nodes: dict[str, list[Sighting]] = defaultdict(list)
     for s in mine:
@@ -53,11 +51,11 @@ def _stands_alone(found: list[Sighting]) -> bool:
 
 def _common(ranks: dict[int, list[Sighting]]) -> list[int]:
     """Ranks that show the pattern that most ranks show."""
-    by_pattern: dict[str, set[int]] = defaultdict(set)
+    by_pattern: defaultdict[str, set[int]] = defaultdict(set)
     for rank, found in ranks.items():
         for s in found:
             by_pattern[s.pattern.id].add(rank)
-    return sorted(max(by_pattern.values(), key=lambda ranks: len(ranks))) if by_pattern else []
+    return sorted(max(by_pattern.values(), key=lambda seen: len(seen))) if by_pattern else []
 
 
 def _time(case: Case, found: list[Sighting]) -> int:

@@ -19,7 +19,7 @@ ALIVE = 5  # lines a rank must have written to be missed
 
 def judge(case: Case) -> list[Finding]:
     """Accuse ranks that ought to have spoken."""
-    return [*_frozen(case), *_lacks_report(case), *_stopped(case), *_absent(case)]
+    return [*_frozen(case), *_lacks_report(case), *_vanished(case), *_stopped(case), *_absent(case)]
 
 
 def _frozen(case: Case) -> list[Finding]:
@@ -77,6 +77,35 @@ def _lacks_report(case: Case) -> list[Finding]:
         )
         for r in silent
         if r not in stopped
+    ]
+
+
+def _vanished(case: Case) -> list[Finding]:
+    """A node whose logs just stop: no report of a rank and no word of its launcher, while all other nodes tell of the end."""
+    nodes = {r: node for r in case.ranks if (node := case.node_of(r)) is not None}
+    places = set(nodes.values())
+    if case.completed or len(places) < 2 or len(nodes) < len(case.ranks):
+        return []
+    told = {case.node_at(s.row) for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN) if not s.copied}
+    gone = places - told
+    if len(gone) != 1 or not places - gone <= told:
+        return []
+    node = next(iter(gone))
+    return [
+        Finding(
+            KIND,
+            Strength.STRONG,
+            f"the logs of {node} just stop; all other nodes tell of the end",
+            r,
+            None,
+            _last_row(case, r),
+            False,
+            case.iteration_of(r),
+            "",
+            "crash",
+            ("check whether the node is up",),
+        )
+        for r in case.on_node(node)
     ]
 
 

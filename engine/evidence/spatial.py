@@ -9,7 +9,7 @@ from l4tui.engine.l4.spatial import LEAST_FOREST, LEAST_UNITS, Anomaly
 from l4tui.engine.l4.words import sentence
 
 KIND = "spatial"
-STRONG_DEGREE = 0.8  # with few peers: a squared z of 64 above the median, z = 8
+WEAK_DEGREE, STRONG_DEGREE = 0.5, 0.8  # with few peers: a squared z of 16 or 64 above the median
 STRONG_Z = 8.0  # of a forest's score
 SHOWN = 20  # lines
 
@@ -22,13 +22,20 @@ def judge(case: Case) -> list[Finding]:
     out = [_finding(case, a, len(found.ranks.degrees)) for a in found.ranks.flagged]
     if len(found.nodes.degrees) >= LEAST_UNITS:
         out += [_finding(case, a, len(found.nodes.degrees)) for a in found.nodes.flagged]
-    return out
+    return [f for f in out if f.strength is not Strength.NONE]
 
 
 def _finding(case: Case, found: Anomaly, peers: int) -> Finding:
-    is_strong = found.degree >= STRONG_DEGREE if peers < LEAST_FOREST else found.z >= STRONG_Z
-    strength = Strength.STRONG if is_strong else Strength.WEAK
+    strength = _strength(found, peers)
     rows = tuple(rows_of(case, found, more(found))[:SHOWN])
     if isinstance(found.unit, int):
         return Finding(KIND, strength, sentence(case, found), found.unit, None, rows)
     return Finding(KIND, strength, sentence(case, found), node=found.unit, rows=rows)
+
+
+def _strength(found: Anomaly, peers: int) -> Strength:
+    if peers >= LEAST_FOREST:
+        return Strength.STRONG if found.z >= STRONG_Z else Strength.WEAK
+    if found.degree < WEAK_DEGREE:
+        return Strength.NONE
+    return Strength.STRONG if found.degree >= STRONG_DEGREE else Strength.WEAK

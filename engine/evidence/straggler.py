@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,10 @@ NOT_TIME = re.compile(r"loss|norm|lr|rate|mem|rss|tok|sample|acc|ppl|scale|step|
 MOST_ROWS = 200_000
 LEAST_RANKS, LEAST_ITERATIONS = 4, 6
 LARGE = 2.0  # times the median of the peers in that iteration
+USUAL = 0.35  # quantile over the ranks
+NOISE = 0.3  # share of slow iterations among the quick ranks above which the number tells nothing
+LIKE = 0.6  # of the run's usual excess that makes an iteration part of it
+ACTIONS = ("check clocks, temperature and neighbours of that GPU", "drain the node if it persists")
 RUN = 5  # points that a run of slow iterations must reach: one for, two against
 
 
@@ -33,7 +38,10 @@ def judge(case: Case) -> list[Finding]:
             if finding.rank not in best or weight > best[finding.rank][0]:
                 best[finding.rank] = (weight, finding)
     found = [f for _, f in best.values()]
-    return found if 3 * len(found) <= len(case.ranks) else []
+    slow = {f.rank for f in found}
+    whole = {r for r in case.ranks if case.node_of(r) in {case.node_of(s) for s in slow}}
+    limit = 2 if slow == whole else 3  # a slow node may be half of the job, slow ranks a third
+    return found if limit * len(found) <= len(case.ranks) else []
 
 
 def _events(case: Case) -> list[Ints]:
@@ -81,56 +89,71 @@ def _of_event(case: Case, rows: Ints) -> list[tuple[Finding, float]]:
     return out
 
 
-def _of_slot(case: Case, rows: Ints, values: NDArray[np.float64], label: str) -> list[tuple[Finding, float]]:
-    """Compare one number of each rank with the median of its peers in the same iteration."""
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One number by rank and iteration: its value (NaN where unwritten), its row, and what is usual in an iteration."""
+
+    ranks: list[int]
+    iterations: Ints
+    value: NDArray[np.float64]
+    row: Ints
+    usual: NDArray[np.float64]
+    slow: NDArray[np.bool_]
+
+
+def _grid(case: Case, rows: Ints, values: NDArray[np.float64]) -> Grid | None:
+    """Lay a number out; the lower third of the ranks tells what is usual, so that half of them may be slow."""
     j = case.journal
     ranks, at_rank = np.unique(j.rank[rows], return_inverse=True)
     iterations, at_iteration = np.unique(j.iteration[rows], return_inverse=True)
-    grid = np.full((len(ranks), len(iterations)), np.nan)
-    grid[at_rank, at_iteration] = values
-    place = np.full(grid.shape, -1, dtype=np.int64)
-    place[at_rank, at_iteration] = rows
-    written = ~np.isnan(grid)
-    usable = written.sum(axis=0) >= max(3, LEAST_RANKS - 1)
+    value = np.full((len(ranks), len(iterations)), np.nan)
+    value[at_rank, at_iteration] = values
+    row = np.full(value.shape, -1, dtype=np.int64)
+    row[at_rank, at_iteration] = rows
+    written = ~np.isnan(value)
+    usable = written.sum(axis=0) >= LEAST_RANKS - 1
     if usable.sum() < LEAST_ITERATIONS:
+        return None
+    value, row, written = value[:, usable], row[:, usable], written[:, usable]
+    usual = np.nanquantile(value, USUAL, axis=0)
+    spread = np.nanmedian(np.abs(value - usual), axis=0)
+    spread = np.minimum(spread, np.median(spread))  # where half are slow the spread is theirs
+    margin = 8 * np.maximum(spread, 0.02 * np.abs(usual))
+    slow = written & (value > LARGE * usual) & (value > usual + margin)
+    return Grid(ranks.tolist(), iterations[usable].astype(np.int64), value, row, usual, slow)
+
+
+def _of_slot(case: Case, rows: Ints, values: NDArray[np.float64], label: str) -> list[tuple[Finding, float]]:
+    """Compare one number of each rank with what is usual among its peers in the same iteration."""
+    grid = _grid(case, rows, values)
+    if grid is None:
         return []
-    grid, place, written, iterations = grid[:, usable], place[:, usable], written[:, usable], iterations[usable]
-    middle = np.nanmedian(grid, axis=0)
-    spread = np.nanmedian(np.abs(grid - middle), axis=0)
-    slow = written & (grid > LARGE * middle) & (grid > middle + 8 * np.maximum(spread, 0.02 * np.abs(middle)))
-    out = []
-    for at, rank in enumerate(ranks.tolist()):
-        start, points = _run(slow[at][written[at]])
-        if points < RUN:
-            continue
-        mine = place[at][written[at]]
-        flagged = mine[start:][slow[at][written[at]][start:]]
-        extra = float(np.nanmedian((grid[at] - middle)[written[at]][start:]))
-        usual = float(np.nanmedian(middle[written[at]][start:]))
-        share = float(slow[np.arange(len(ranks)) != at].sum() / max(1, written[np.arange(len(ranks)) != at].sum()))
-        if share > 0.3:
-            continue
-        onset = int(iterations[written[at]][start])
-        out.append(
-            (
-                Finding(
-                    KIND,
-                    Strength.STRONG,
-                    f"{word_ranks([rank])}: {label} takes {extra + usual:.3g} where its peers need"
-                    f" {usual:.3g}, from iteration {onset} on",
-                    rank,
-                    None,
-                    tuple(int(r) for r in flagged),
-                    True,
-                    onset,
-                    "train",
-                    "straggler",
-                    ("check clocks, temperature and neighbours of that GPU", "drain the node if it persists"),
-                ),
-                points * max(extra, 0.0),
-            )
-        )
-    return out
+    written = ~np.isnan(grid.value)
+    runs = [_run(grid.slow[at][written[at]]) for at in range(len(grid.ranks))]
+    quick = np.array([points < RUN for _, points in runs])
+    if quick.all() or grid.slow[quick].sum() > NOISE * max(1, written[quick].sum()):
+        return []
+    return [_finding(grid, at, start, points, label) for at, (start, points) in enumerate(runs) if points >= RUN]
+
+
+def _finding(grid: Grid, at: int, start: int, points: float, label: str) -> tuple[Finding, float]:
+    """Word one rank's run; its weight is by how much and for how long the rank is slow."""
+    here = np.flatnonzero(~np.isnan(grid.value[at]))
+    over = (grid.value[at] - grid.usual)[here]
+    extra, usual = float(np.median(over[start:])), float(np.median(grid.usual[here][start:]))
+    while start > 0 and over[start - 1] >= LIKE * extra:
+        start -= 1
+    onset = int(grid.iterations[here[start]])
+    rows = [int(r) for r, o in zip(grid.row[at][here][start:], over[start:], strict=True) if o >= LIKE * extra]
+    rank = grid.ranks[at]
+    sentence = (
+        f"{word_ranks([rank])}: {label} takes {extra + usual:.3g} where its peers need {usual:.3g},"
+        f" from iteration {onset} on"
+    )
+    found = Finding(
+        KIND, Strength.STRONG, sentence, rank, None, tuple(rows), True, onset, "train", "straggler", ACTIONS
+    )
+    return found, points * max(extra, 0.0)
 
 
 def _run(slow: NDArray[np.bool_]) -> tuple[int, float]:

@@ -105,7 +105,7 @@ def _table(p: Pattern) -> str:
     lines += [f"{name} = {_quote(getattr(p, name))}" for name in _TEXT_FIELDS if getattr(p, name)]
     lines += [f'certainty = "{"strong" if p.strong else "weak"}"', f"order = {p.order}"]
     lines += ['kind = "hardware"'] if p.hardware else []
-    lines += [f"{name} = true" for name in ("once", "secondhand") if getattr(p, name)]
+    lines += [f"{name} = true" for name in ("once", "secondhand", "lasting") if getattr(p, name)]
     lists = {"keys": p.keys, "explains": p.explains, "actions": p.actions, "samples": p.samples, "not": p.rejects}
     lines += [f"{name} = [{', '.join(map(_quote, values))}]" for name, values in lists.items() if values]
     return "\n".join(lines) + "\n"

@@ -63,6 +63,7 @@ class Pattern:
     strong: bool = True
     hardware: bool = False  # evidence from the machine itself
     once: bool = False  # repetitions add nothing
+    lasting: bool = False  # its harm stays though the job goes on: something was lost
     secondhand: bool = False  # the writer was told by others: it need not have waited itself
     explains: tuple[str, ...] = ()  # ids that tell the same fact less plainly: they follow from this one
     order: int = 50  # of several matches the lowest counts
@@ -119,6 +120,7 @@ def parse_pattern(entry: Mapping[str, object], *, user: bool = False) -> Pattern
         strong=entry.get("certainty", "strong") == "strong",
         hardware=entry.get("kind") == "hardware",
         once=bool(entry.get("once", False)),
+        lasting=bool(entry.get("lasting", False)),
         secondhand=bool(entry.get("secondhand", False)),
         explains=_words(entry, "explains"),
         order=int(str(entry.get("order", 0 if user else 50))),
@@ -131,7 +133,7 @@ def parse_pattern(entry: Mapping[str, object], *, user: bool = False) -> Pattern
 
 
 _FIELDS = {"id", "pattern", "keys", "meaning", "role", "blames", "severity", "cause", "stage", "certainty", "kind"}
-_FIELDS |= {"once", "secondhand", "explains", "order", "actions", "reference", "samples", "not"}
+_FIELDS |= {"once", "secondhand", "lasting", "explains", "order", "actions", "reference", "samples", "not"}
 
 
 def _words(entry: Mapping[str, object], name: str) -> tuple[str, ...]:
