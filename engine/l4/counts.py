@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.record import Ints, Journal
-from l4tui.engine.model import UNKNOWN, LineClass
+from l4tui.engine.model import UNKNOWN, Level, LineClass
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -80,6 +80,13 @@ def counted_rows(case: Case, usual: Mask) -> Ints:
     if usual.any():
         keep &= ~usual[j.event]
     return np.flatnonzero(keep).astype(np.int64)
+
+
+def marking(case: Case) -> Mask:
+    """Tell which events mark iterations: they count progress, and in many jobs one rank alone writes them."""
+    j = case.journal
+    events = j.event[j.marked & (j.level < Level.WARNING) & (j.event >= 0)]
+    return np.bincount(events, minlength=len(j.templates)) > 0
 
 
 def by_rank(case: Case, rows: Ints) -> Counts:

@@ -9,7 +9,7 @@ import numpy as np
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.roots import line_ranges
 from l4tui.engine.l4 import spatial, temporal
-from l4tui.engine.l4.counts import Counts, Mask, Unit, by_node, by_rank, counted_rows
+from l4tui.engine.l4.counts import Counts, Mask, Unit, by_node, by_rank, counted_rows, marking
 from l4tui.engine.l4.spatial import Anomaly, Spatial
 from l4tui.engine.l4.temporal import Temporal
 from l4tui.engine.l4.words import iteration_sentence
@@ -36,9 +36,9 @@ def analyse(case: Case, *, random_state: int = 0) -> Analysis:
     j = case.journal
     nothing = np.zeros(len(j.templates), dtype=np.bool_)
     usual = nothing if case.baseline is None else case.baseline.usual(j)
-    rows = counted_rows(case, usual)
+    rows = counted_rows(case, usual | marking(case))
     ranks = spatial.compare(by_rank(case, rows), random_state=random_state)
-    every = rows if case.baseline is None else counted_rows(case, nothing)
+    every = counted_rows(case, nothing)
     return Analysis(
         usual=usual,
         ranks=ranks,

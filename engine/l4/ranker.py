@@ -16,6 +16,7 @@ import numpy as np
 from l4tui.engine.blame import Blame, Candidate
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.record import Journal
 from l4tui.engine.evidence.roots import EventSeen
 from l4tui.engine.l4.counts import nodes_of_rows
 from l4tui.engine.l4.pipeline import Analysis
@@ -115,15 +116,27 @@ def _events(case: Case, analysis: Analysis) -> list[EventSeen]:
         for row in odd.rows if odd.kind in (Kind.EXTRA, Kind.REPEATED) else ():
             score[row] = max(score.get(row, 0.0), min(1.0, odd.score / 10.0))
     grouped: dict[tuple[int, Role, str | None], list[int]] = defaultdict(list)
-    raised = {int(j.record[r]) for r in score if j.line_class[r] == LineClass.RAISED}
+    score = _raised(j, score)
     for row in score:
         pattern = known.get(row)
-        if pattern is None and j.line_class[row] in INSIDE and int(j.record[row]) in raised:
-            continue  # the frames of a traceback stand in the range of what it raised
         role = pattern.role if pattern else Role.INITIATING
         grouped[int(j.event[row]), role, pattern.id if pattern else None].append(row)
     seen = [_seen(case, key, sorted(rows), max(score[r] for r in rows)) for key, rows in grouped.items()]
     return sorted(seen, key=lambda e: (list(Role).index(e.role), -e.score, e.rows[0]))
+
+
+def _raised(journal: Journal, score: dict[int, float]) -> dict[int, float]:
+    """Replace the frames of tracebacks by the line that their record raised, else by its first."""
+    frames = [r for r in score if journal.line_class[r] in INSIDE]
+    records = np.unique(journal.record[frames])
+    ends = np.flatnonzero((journal.line_class == LineClass.RAISED) & np.isin(journal.record, records))
+    raised = dict(zip(journal.record[ends].tolist(), ends.tolist(), strict=True))
+    out = {r: v for r, v in score.items() if journal.line_class[r] not in INSIDE}
+    for row in frames:
+        head = int(journal.record[row])
+        told = raised.get(head, head)
+        out[told] = max(out.get(told, 0.0), score[row])
+    return out
 
 
 def _seen(case: Case, key: tuple[int, Role, str | None], rows: list[int], score: float) -> EventSeen:

@@ -1,15 +1,15 @@
 """Spatial comparison: ranks and nodes that write other events than their peers, and which events those are.
 
 Counts are compared as 2·sqrt(n + 3/8): where counts scatter by chance (Poisson) that has a spread of 1 at any height,
-and it grows slowly, so that a flood does not drown the rest. Columns that are the same for all units (the lines of one
-traceback, of one banner) tell one fact and count as one.
+and it grows slowly, so that a flood does not drown the rest. Events with the same counts for all units (the lines of one
+traceback, of one banner) share a column.
 
 - From `LEAST_FOREST` units on the degree is the Isolation Forest's anomaly score (Liu, Ting, Zhou 2008; 0.5 is
   average). It sees the columns in which somebody stands out (`OUTSTANDING`), filled up to `COLUMNS` with those in which
   few differ from the rest (`FEW`): a forest that draws its splits from thousands of columns of chance never meets the
   ten that matter. Without any column all degrees are 0.
 - With fewer, trees of a handful of leaves tell nothing: the degree is e / (e + K), e being by how much the sum over
-  columns of the squared robust z (median, MAD with a floor of 1: Poisson) exceeds the median of the units.
+  events of the squared robust z (median, MAD with a floor of 1: Poisson) exceeds the median of the units.
 - With fewer than `LEAST_UNITS` there is no majority, and every degree is 0.
 """
 
@@ -28,7 +28,8 @@ LEAST_UNITS = 3
 LEAST_FOREST = 16
 TREES, SAMPLES = 100, 256  # the forest's published defaults
 MOST = 8  # units that are flagged, as in the paper
-THRESHOLD = 0.5
+THRESHOLD = 0.5  # of a forest's score: 0.5 is average
+LEAST = 0.03  # of the degree by excess: one line too many or too few gives 0.07, with others that vary less
 SIGMA = 4.0  # a forest's score must also stand this far above its peers' (median, MAD)
 MAD = 1.4826  # makes a median absolute deviation a standard deviation
 HIGHEST_Z = 8.0
@@ -82,10 +83,11 @@ def compare(counts: Counts, *, random_state: int = 0) -> Spatial:
     values = 2.0 * np.sqrt(distinct + 0.375)
     z = robust_z(values)
     is_few = len(units) < LEAST_FOREST
-    degrees, shares = _by_excess(z) if is_few else _by_forest(values, z, column.ravel(), random_state)
+    events = np.bincount(column.ravel())
+    degrees, shares = _by_excess(z, events) if is_few else _by_forest(values, z, events, random_state)
     heights = (degrees - np.median(degrees)) / max(_spread(degrees), 1e-3)
-    over = [u for u in np.argsort(-degrees, kind="stable").tolist() if degrees[u] > THRESHOLD]
-    over = [u for u in over if is_few or heights[u] > SIGMA]
+    above = degrees > LEAST if is_few else (degrees > THRESHOLD) & (heights > SIGMA)
+    over = [u for u in np.argsort(-degrees, kind="stable").tolist() if above[u]]
     flagged = [
         Anomaly(units[u], float(degrees[u]), float(heights[u]), _causes(counts, column.ravel(), u, shares(u)))
         for u in over[:MOST]
@@ -103,18 +105,18 @@ def _spread(values: Floats) -> float:
     return float(MAD * np.median(np.abs(values - np.median(values))))
 
 
-def _by_excess(z: Floats) -> tuple[Floats, Shares]:
-    squares = z * z
+def _by_excess(z: Floats, events: Ints) -> tuple[Floats, Shares]:
+    squares = z * z * events
     total = squares.sum(axis=1)
     excess = np.maximum(total - np.median(total), 0.0)
     return excess / (excess + K), lambda unit: squares[unit] / max(float(total[unit]), 1e-9)
 
 
-def _by_forest(values: Floats, z: Floats, column: Ints, random_state: int) -> tuple[Floats, Shares]:
+def _by_forest(values: Floats, z: Floats, events: Ints, random_state: int) -> tuple[Floats, Shares]:
     from sklearn.ensemble import IsolationForest  # 1.3 s of CPU
 
     differ = z != 0
-    height = np.abs(z).max(axis=0) * np.sqrt(np.bincount(column))
+    height = np.abs(z).max(axis=0) * np.sqrt(events)
     order = np.argsort(-height, kind="stable")
     order = order[(height[order] >= OUTSTANDING) | (differ.mean(axis=0)[order] <= FEW)]
     kept = order[: max(COLUMNS, int((height >= OUTSTANDING).sum()))]

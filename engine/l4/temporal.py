@@ -1,12 +1,12 @@
 """Temporal comparison: iterations whose events are unlike those of the iterations before them.
 
-The distance of two iterations is DTW over their events (Sakoe-Chiba band, dtaidistance's C code) over the root of the
-longer one's length; similarity is 1 / (1 + distance). An iteration is judged by its mean similarity to up to `WINDOW`
-iterations before it and flagged where that lies `SIGMA` standard deviations below the middle. Ours, where the paper
-leaves it open: the middle is the median and the deviation the MAD (with few iterations the odd one would inflate both),
-at least `LEAST_SPREAD`; and a flagged iteration must say how it differs (`Kind`), else it is one of a habit, as every
-tenth with its checkpoint. Sequences keep the events that healthy jobs write, for without them nothing is usual; such an
-event alone never makes an iteration odd.
+The distance of two iterations is DTW over their events (Sakoe-Chiba band, dtaidistance's C code); similarity is 1 less
+their distance over the largest one, a scale that cancels below, so that distances are kept. An iteration is judged by
+its mean over up to `WINDOW` iterations before it and flagged where that lies more than `SIGMA` standard deviations on
+the unlike side of the middle. Ours, where the paper leaves it open: the middle is the median and the deviation the MAD
+(with few iterations the odd one would inflate both), at least `LEAST_SPREAD`; and a flagged iteration must say how it
+differs (`Kind`), else it is one of a habit, as every tenth with its checkpoint. Sequences keep the events that healthy
+jobs write, for without them nothing is usual; such an event alone never makes an iteration odd.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from l4tui.engine.l4.sequences import Sequences, sequences_of, values_of
 WINDOW = 10
 SIGMA = 3.0
 LEAST_BEFORE = 3  # iterations that must precede: fewer are no habit
-LEAST_SPREAD = 0.02
+LEAST_SPREAD = 1.0  # one event a place further, or two with twice the lines
 MAD = 1.4826
 BAND = 16  # places by which DTW may shift
 RARE = 0.05  # share of the iterations up to which an event is extra
@@ -58,19 +58,19 @@ class Odd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Temporal:
-    """Mean similarity of each iteration to those before it (NaN where too few precede), and the flagged ones."""
+    """Mean distance of each iteration to those before it (NaN where too few precede), and the flagged ones."""
 
     iterations: Ints
-    similarity: Floats
+    distance: Floats
     flagged: tuple[Odd, ...]  # in order of iteration
 
 
 def compare(case: Case, rows: Ints, usual: Mask) -> Temporal:
     """Return what is odd in an attempt's iterations; `usual` tells which events healthy jobs write."""
     found = sequences_of(case, rows)
-    similarity = similarities(values_of(found))
+    distance = distances(values_of(found))
     judge = _Judge(case, rows, found, usual)
-    scores = _scores(similarity)
+    scores = _scores(distance)
     order = np.argsort(-scores, kind="stable")
     odd = []
     for at in order[scores[order] > SIGMA].tolist():
@@ -78,11 +78,11 @@ def compare(case: Case, rows: Ints, usual: Mask) -> Temporal:
             odd.append(one)
     taken = {o.iteration for o in odd}
     odd += [o for o in judge.slow() if o.iteration not in taken]
-    return Temporal(found.iterations, similarity, tuple(sorted(odd, key=lambda o: o.iteration)))
+    return Temporal(found.iterations, distance, tuple(sorted(odd, key=lambda o: o.iteration)))
 
 
-def similarities(values: list[Floats]) -> Floats:
-    """Return the mean similarity of each sequence to up to `WINDOW` before it, NaN where too few precede."""
+def distances(values: list[Floats]) -> Floats:
+    """Return the mean distance of each sequence to up to `WINDOW` before it, NaN where too few precede."""
     from dtaidistance import dtw_cc  # C code; 10 ms of CPU
 
     ids: dict[bytes, int] = {}
@@ -97,21 +97,20 @@ def similarities(values: list[Floats]) -> Floats:
             if pair not in known:
                 a, b = values[pair[0]], values[pair[1]]
                 band = BAND + abs(len(a) - len(b))
-                away = 0.0 if pair[0] == pair[1] else float(dtw_cc.distance(a, b, window=band))
-                known[pair] = 1.0 / (1.0 + away / max(len(a), len(b), 1) ** 0.5)
+                known[pair] = 0.0 if pair[0] == pair[1] else float(dtw_cc.distance(a, b, window=band))
             total += known[pair]
         out[at] = total / len(before)
     return out
 
 
-def _scores(similarity: Floats) -> Floats:
-    """Return by how many deviations each lies below the middle; 0 where it is not judged."""
-    known = similarity[~np.isnan(similarity)]
+def _scores(distance: Floats) -> Floats:
+    """Return by how many deviations each lies above the middle; 0 where it is not judged."""
+    known = distance[~np.isnan(distance)]
     if not len(known):
-        return np.zeros(len(similarity))
+        return np.zeros(len(distance))
     middle = float(np.median(known))
     spread = max(MAD * float(np.median(np.abs(known - middle))), LEAST_SPREAD)
-    return np.nan_to_num((middle - similarity) / spread)
+    return np.nan_to_num((distance - middle) / spread)
 
 
 class _Judge:
@@ -176,8 +175,10 @@ class _Judge:
         if len(known) <= LEAST_BEFORE:
             return []
         middle = float(np.median(known))
-        spread = max(MAD * float(np.median(np.abs(known - middle))), 0.02 * middle, 1e-6)
-        height = np.nan_to_num((took - middle) / spread)
+        steps = np.diff(np.unique(known))
+        tick = float(steps.min()) if len(steps) else 0.0  # clocks of whole seconds: a second more or less is nothing
+        spread = max(MAD * float(np.median(np.abs(known - middle))), 0.02 * middle, tick)
+        height = np.nan_to_num((took - middle) / max(spread, 1e-9))
         out = []
         for at in np.flatnonzero((height > SLOW_SIGMA) & (np.nan_to_num(took) > SLOW * middle)).tolist():
             mine = self.rows[self.edges[at] : self.edges[at + 1]]
