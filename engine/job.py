@@ -193,6 +193,7 @@ class Job:
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             part = mapper.map(block.data, context)
             with self._lock:
+                self._expect(len(part.plan), part.size)
                 self.merger.add(reader.source.index, block.offset, part, translation, block.continues)
                 self.version += 1
             reader.at = block.end
@@ -230,10 +231,19 @@ class Job:
 
     def _merge(self, block: Mapped, translation: Translation) -> None:
         with self._lock:
+            self._expect(len(block.part.plan), block.part.size)
             self.merger.add(block.source, block.offset, block.part, translation, block.continues)
             self.version += 1
         reader = self.readers[block.source]
         reader.at, reader.inside = block.end, block.inside
+
+    def _expect(self, entries: int, size: int) -> None:
+        """Make room in the store for what the bytes still to be read will hold, judged by what was read."""
+        if self.store.is_full(entries):
+            done = sum(reader.at for reader in self.readers) + size
+            known = sum(reader.source.size() for reader in self.readers)
+            density = (self.store.length + entries) / done
+            self.store.expect(int(density * known * 1.02) + entries)
 
     def _mapper(self, dialect: Dialect) -> tuple[Mapper, Translation]:
         found = self._mappers.get(dialect)

@@ -24,7 +24,8 @@ MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plan
 MOST_CROWDS = 1 << 12
 SMALL = 4096  # identity numbers below it are looked up in a table
 
-_TEXT = {"task", "rank", "local_rank", "self_rank", "pid", "tid", "attempt"}
+_ZEROS = np.array([48 * (10**n - 1) // 9 for n in range(WIDEST + 1)], np.int64)
+_TEXT = {"task", "rank", "local_rank", "self_rank", "own_device", "pid", "tid", "attempt"}
 
 
 class Part(NamedTuple):
@@ -184,15 +185,16 @@ class Mapper:
         if not widest:
             return np.full(len(plan), missing, np.int64)
         at = begin + self.table.at[plan, slot]
-        last = len(raw) - 1
         surely = int(width.min(initial=0))
-        value = np.zeros(len(at), np.int64)
-        for j in range(widest):
+        value = np.zeros(len(at), np.int32 if widest <= 8 else np.int64)
+        for j in range(widest):  # as if "0" were worth 48; taken off below
+            digit = raw[j:].take(at, mode="clip")
             if j < surely:
-                value = value * 10 + (raw[at + j] - 48)
+                value *= 10
+                value += digit
             else:
-                there = j < width
-                value = np.where(there, value * 10 + (raw[np.minimum(at + j, last)] - np.int64(48)), value)
+                value = np.where(j < width, value * 10 + digit, value)
+        value = value - _ZEROS[width]
         if not surely:
             value[width == 0] = missing
         return value
@@ -350,4 +352,4 @@ def _speaker(line: bytes, parse: Parse) -> Speaker:
                 fields.setdefault(span.field, int(token[:WIDEST]))
         elif span.field in ("node", "actor", "stream"):
             fields.setdefault(span.field, token.decode("utf-8", "replace"))
-    return Speaker(0, launcher=parse.launcher, **fields)  # type: ignore[arg-type]
+    return Speaker(0, launcher=parse.launcher, habit=parse.habit, **fields)  # type: ignore[arg-type]

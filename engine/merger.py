@@ -230,12 +230,12 @@ class Merger:
     def _count(self, carry: SourceCarry, speaker: np.ndarray, flags: np.ndarray) -> None:
         """Count physical lines: those of one entry by speaker, the others by the set of their speakers."""
         alone = (flags & (Flag.SEGMENT | Flag.SPLIT)) == 0
-        counts = self.alone.view().copy()
-        counts += np.bincount(speaker[alone], minlength=len(counts))
-        self.alone.replace(counts)
-        split = np.flatnonzero(flags & Flag.SPLIT)
-        if not len(split):
+        whole = bool(alone.all())
+        counts = np.bincount(speaker if whole else speaker[alone], minlength=self.alone.length)
+        self.alone.replace(self.alone.view() + counts)
+        if whole:
             return
+        split = np.flatnonzero(flags & Flag.SPLIT)
         starts = np.flatnonzero((flags[split] & Flag.SEGMENT) == 0)
         for entries in np.split(split, starts):
             if len(entries):

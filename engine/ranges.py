@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Event
 from typing import NamedTuple
 
@@ -88,7 +89,7 @@ def _pieces(one: Range, size: int) -> Iterator[Range]:
         yield one
         return
     places = cuts(one.source, one.begin, one.end, -(-length // size))
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in pairwise(places):
         yield Range(one.source, begin, end, one.dialect, one.context, one.final)
 
 

@@ -26,6 +26,7 @@ BACK = len(NAMES)  # "then": the stage that was interrupted
 READ = 1000  # bytes of a message that tell its stage
 _WIDTH = BACK + 1
 _LATER = (*NAMES, "back")
+_TRAINS = 1 + TRAIN * _WIDTH + TRAIN  # action: a line of training, as are those after it
 _OWN = np.array([UNKNOWN] + [s for s in range(len(NAMES)) for _ in range(_WIDTH)], np.int64)
 _THEN = np.array([UNKNOWN] + [t for _ in NAMES for t in range(_WIDTH)], np.int64)
 
@@ -116,6 +117,12 @@ def carry_stages(
     rows = np.flatnonzero(acts)
     if not len(rows):
         return _told(carry.lanes[0], carry.lanes[1], before[0], trained)[lane]
+    if before[:3:2] == (TRAIN, TRAIN) and _trains_on(actions[rows], lane, carry):
+        at = start + rows  # the common case: training goes on in every lane
+        carry.lanes[1, lane[rows]] = carry.lanes[3, lane[rows]] = at
+        last = int(at[-1])
+        carry.sources[source] = ((TRAIN, last, TRAIN, last), last)
+        return np.full(len(actions), TRAIN, np.int8)
     then = _THEN[actions[rows]]
     slot = np.cumsum(acts)  # actions up to each row, itself among them
     held = _Kept(*(np.full(len(rows), value) for value in before))
@@ -126,6 +133,13 @@ def carry_stages(
     told[rows] = _OWN[actions[rows]]
     carry.sources[source] = (tuple(int(column[-1]) for column in common), int(train[-1]))
     return told
+
+
+def _trains_on(actions: Ints, lane: Ints, carry: StageCarry) -> bool:
+    """Say whether all lanes of a block train and nothing but training is named in it."""
+    if not (actions == _TRAINS).all():
+        return False
+    return bool((carry.lanes[0][lane] == TRAIN).all() and (carry.lanes[2][lane] == TRAIN).all())
 
 
 def _told(stage: Ints, at: Ints, common: Ints | int, trained: Ints | int) -> NDArray[np.int8]:

@@ -25,6 +25,7 @@ class Growing:
     def __init__(self, dtype: type, room: int = 4096) -> None:
         self._data: np.ndarray = np.empty(room, dtype)
         self.length = 0
+        self.expected = 0  # values that will come, as far as anyone can tell
 
     def extend(self, values: np.ndarray) -> None:
         """Append values, cast to the column's type."""
@@ -35,7 +36,8 @@ class Growing:
         self.length = end
 
     def _make_room(self, end: int) -> None:
-        larger = np.empty(max(end, len(self._data) * 3 // 2), self._data.dtype)
+        # untouched memory costs nothing, so room for all that is expected is made at once
+        larger = np.empty(max(end, self.expected, len(self._data) * 3 // 2), self._data.dtype)
         larger[: self.length] = self._data[: self.length]
         self._data = larger
 
@@ -56,6 +58,11 @@ class Growing:
         view = self._data[: self.length if length is None else length]
         view.flags.writeable = False
         return view
+
+    @property
+    def room(self) -> int:
+        """Values there is room for."""
+        return len(self._data)
 
     @property
     def nbytes(self) -> int:
@@ -89,6 +96,15 @@ class Store:
         for name, value in zip(Blocks._fields, (self.length, source, base, size, line), strict=True):
             self._blocks[name].append(value)
         self.length += len(columns["offset"])
+
+    def is_full(self, entries: int) -> bool:
+        """Say whether so many more entries need more room than there is."""
+        return self.columns["offset"].room < self.length + entries
+
+    def expect(self, entries: int) -> None:
+        """Be ready for so many entries in all."""
+        for column in self.columns.values():
+            column.expected = entries
 
     def blocks(self) -> Blocks:
         """Return the block table as it is now."""

@@ -19,7 +19,7 @@ def line(node: int, k: int) -> str:
     rank, step = node * 4 + k % 4, k // 4
     stamp = f"2026-03-01 10:{step // 60 % 60:02d}:{step % 60:02d},{k % 1000:03d}"
     if k == 5:
-        return f"[default{k % 4}]:n{node}:4{k}0:{k} [{k % 4}] NCCL INFO comm 0x55d0 rank {rank} nranks 8 - Init COMPLETE"
+        return f"[default{k % 4}]:n{node}:4{k}0:{k} [{k % 4}] NCCL INFO comm 0x5d rank {rank} nranks 8 - Init COMPLETE"
     if k % 97 == 0:
         return f"[default{k % 4}]:Traceback (most recent call last):\n[default{k % 4}]:  File \"a.py\", line {k}, in f"
     if k % 53 == 0:
