@@ -176,7 +176,7 @@ def _absent(case: Case) -> list[Finding]:
     began = any(life.marked >= 0 for life in case.lives.values())
     if not gave_up or case.world <= 0 or (began and not missing):
         return []
-    end = min(case.journal.clock[r] for r in gave_up)
+    end = _last_time(case, {int(case.journal.source[r]) for r in gave_up})
     world = case.world
     late = [r for r in range(world) if _came_after(case, r, int(end), min(gave_up))]
     if not 0 < len(late) <= (FEW * world if not missing else world - 1):
@@ -198,6 +198,13 @@ def _absent(case: Case) -> list[Finding]:
         )
         for r in late
     ]
+
+
+def _last_time(case: Case, sources: set[int]) -> int:
+    """Latest time in these sources: a traceback has none of its own, and a wait before it may have been long."""
+    j = case.journal
+    times = j.time[np.isin(j.source, list(sources)) & (j.time != NO_TIME)]
+    return int(times.max()) if len(times) else NO_TIME
 
 
 def _first_row(case: Case, rank: int) -> tuple[int, ...]:

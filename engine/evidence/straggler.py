@@ -116,9 +116,8 @@ def _grid(case: Case, rows: Ints, values: NDArray[np.float64]) -> Grid | None:
         return None
     value, row, written = value[:, usable], row[:, usable], written[:, usable]
     usual = np.nanquantile(value, USUAL, axis=0)
-    spread = np.nanmedian(np.abs(value - usual), axis=0)
-    spread = np.minimum(spread, np.median(spread))  # where half are slow the spread is theirs
-    margin = 8 * np.maximum(spread, 0.02 * np.abs(usual))
+    spread = np.nanquantile(np.abs(value - usual), USUAL, axis=0)
+    margin = 12 * np.maximum(spread, 0.02 * np.abs(usual))
     slow = written & (value > LARGE * usual) & (value > usual + margin)
     return Grid(ranks.tolist(), iterations[usable].astype(np.int64), value, row, usual, slow)
 
