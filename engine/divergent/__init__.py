@@ -1,0 +1,1 @@
+"""The questions that divergence asks of an attempt."""

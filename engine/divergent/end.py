@@ -1,0 +1,106 @@
+"""The end of an attempt: what was said after the last calm thing that most ranks said."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l4tui.engine.divergence import Divergence, Follows
+from l4tui.engine.divergent.naming import divergence, name
+from l4tui.engine.model import NO_TIME, Level
+from l4tui.engine.peers import HABIT, OPENINGS, Peers
+from l4tui.engine.rowtable import RowFlag
+
+MOST = 400  # events looked at
+FEW = 1 / 3  # a larger share that is missing accuses nobody
+
+Ints = NDArray[np.int64]
+Bits = NDArray[np.bool_]
+
+
+class Said(NamedTuple):
+    """An event of the end: all its rows together, for ranks that go down are no longer in step."""
+
+    places: Ints
+    who: Bits
+    follows: bool
+
+
+def judge(peers: Peers, attempt: int, heard: Bits, progress: Ints, follows: Follows | None) -> list[Divergence]:
+    """Return what few ranks said, or did not say, at the end of an attempt."""
+    places = _unrecovered(peers, attempt, progress)
+    told = _launchers(peers, attempt, progress)
+    said = _gathered(peers, places, follows)
+    if not said:
+        return told
+    clocks = np.array([peers.clock[s.places[0]] for s in said])
+    known = clocks[clocks != NO_TIME]
+    begin, span = (int(known.min()), max(int(known.max() - known.min()), 1)) if len(known) else (0, 1)
+    out = []
+    total = int(np.count_nonzero(heard))
+    for s, clock in zip(said, clocks.tolist(), strict=True):
+        late = 0.0 if clock == NO_TIME else (clock - begin) / span
+        if 2 * np.count_nonzero(s.who) <= total:
+            out.append(_extra(peers, s, late, total))
+        elif 0 < np.count_nonzero(heard & ~s.who) <= max(1, FEW * total):
+            out.append(_missing(peers, s, heard & ~s.who))
+    return out + told
+
+
+def _unrecovered(peers: Peers, attempt: int, progress: Ints) -> Ints:
+    """Return the rows after which none of their ranks went on like most."""
+    last = np.full(len(peers.members), -1, np.int64)
+    for s in range(len(last)):
+        last[s] = progress[peers.members[s]].max(initial=-1)
+    places = np.flatnonzero((peers.attempt == attempt) & (peers.many > 0) & (peers.flags & RowFlag.FOLDED == 0))
+    return places[places > last[peers.set[places]]]
+
+
+def _gathered(peers: Peers, places: Ints, follows: Follows | None) -> list[Said]:
+    """Gather rows by event, in their order."""
+    _, first, inverse = np.unique(peers.event[places], return_index=True, return_inverse=True)
+    order = np.argsort(first)[:MOST]
+    rows = [places[inverse == i] for i in order.tolist()]
+    texts = peers.snap.texts([int(peers.first[r[0]]) for r in rows]) if follows and rows else []
+    weak = follows(texts) if follows and rows else [False] * len(rows)
+    return [Said(r, peers.union(r), w) for r, w in zip(rows, weak, strict=True)]
+
+
+def _extra(peers: Peers, said: Said, late: float, total: int) -> Divergence:
+    place = int(said.places[0])
+    usual = np.flatnonzero((peers.event == peers.event[place]) & (peers.many > 0))
+    earlier = usual[usual < place]
+    score = 0.75
+    score += 0.1 * bool(peers.is_error[place]) + 0.1 * (np.count_nonzero(said.who) == 1 or peers.is_node(said.who))
+    score -= 0.1 * late
+    if len(earlier) >= HABIT and 2 * np.count_nonzero(peers.many[earlier] * 2 > total) > len(earlier):
+        score = 0.45  # what all say in every iteration: these ranks are ahead of the others
+    elif not peers.is_error[place] and peers.level[place] < Level.WARNING and peers.is_role(said.who):
+        score = 0.3  # they speak for the others
+    elif len(earlier):
+        score *= 0.4  # it has been said before, and did no harm
+    elif peers.line_class[place] in OPENINGS:
+        score *= 0.7  # the exception at its end tells more
+    if said.follows:
+        score *= 0.5
+    ranks = peers.ranks_of(said.who) if total > 2 else ()
+    return divergence(peers, place, "extra", score, ranks, f"only {name(peers, said.who)} said this")
+
+
+def _missing(peers: Peers, said: Said, absent: Bits) -> Divergence:
+    place = int(said.places[0])
+    alone = np.count_nonzero(absent) == 1 or peers.is_node(absent)
+    score = 0.55 + 0.15 * alone + 0.05 * bool(peers.is_error[place])
+    if peers.line_class[place] in OPENINGS:
+        score -= 0.02
+    return divergence(peers, place, "missing", score, peers.ranks_of(absent), f"{name(peers, absent)} did not say this")
+
+
+def _launchers(peers: Peers, attempt: int, progress: Ints) -> list[Divergence]:
+    """Return the launcher's first words of a failure: of a rank that died without a word nothing else tells."""
+    is_told = peers.launcher[peers.set] & (peers.many == 0) & (peers.level >= Level.ERROR) & (peers.attempt == attempt)
+    places = np.flatnonzero(is_told)
+    places = places[places > progress.max(initial=-1)][:1]
+    return [divergence(peers, int(place), "extra", 0.55, (), "the launcher's first error") for place in places.tolist()]
