@@ -72,6 +72,18 @@ class Member(NamedTuple):
     rank: int
 
 
+class Writer(NamedTuple):
+    """Who wrote lines of some habit, as the lines show it."""
+
+    source: int
+    era: int
+    node: str | None
+    number: int
+    local: int
+    rank: int
+    pid: int
+
+
 class Shown(NamedTuple):
     """Who a speaker is before any conclusion."""
 
@@ -126,6 +138,10 @@ class Evidence:
         self.node_index: dict[int, set[int]] = defaultdict(set)  # per source
         self.index_ranks: dict[int, tuple[int, ...]] = {}
         self.layout: dict[str, tuple[int, ...]] = {}
+        self.habits: dict[str, set[Writer]] = defaultdict(set)  # who shows a habit, by its format
+        self.devices: dict[int, set[int]] = defaultdict(set)  # per source: devices that lines call their own
+        self.has_ranks = False  # a rank or local rank above 0 was shown: the job has several
+        self.device_ranks: set[tuple[int, int]] = set()  # (device, rank) of lines that tell both
         self._open: dict[tuple[int, int, str | None], dict[str, int | str | None]] = {}
 
     def add_source(self, index: int, name: SourceName) -> None:
@@ -150,6 +166,17 @@ class Evidence:
             if max(speaker.pid, speaker.tid) >= 0:
                 self._put(self.agents[speaker.source, who.era], speaker.pid if speaker.pid >= 0 else speaker.tid)
             return who
+        if not self.has_ranks and max(speaker.rank, speaker.self_rank, who.local) > 0:
+            self.has_ranks = True
+            self.version += 1
+        if speaker.habit is not None:
+            rank = speaker.rank if speaker.rank >= 0 else speaker.self_rank
+            writer = Writer(speaker.source, who.era, who.node, who.number, who.local, rank, process_id(speaker))
+            self._put(self.habits[speaker.habit], writer)
+        if speaker.own_device >= 0:
+            self._put(self.devices[speaker.source], speaker.own_device)
+            if max(speaker.rank, speaker.self_rank) >= 0:
+                self._put(self.device_ranks, (speaker.own_device, max(speaker.rank, speaker.self_rank)))
         keys = self._keys(speaker, who, who.node, who.era, who.local, ())
         for key in keys:
             if not isinstance(key, Process) and key not in self.claims:  # seats and numbers count, unclaimed too

@@ -15,6 +15,7 @@ import numpy as np
 
 from l4tui.engine.claims import LARGEST, Claimed, Evidence, Key, Number, Process, Seat, Shown, process_id
 from l4tui.engine.facts import Fact
+from l4tui.engine.habits import Habits
 from l4tui.engine.layout import Agent, Contradiction, Layout, Told, agent_of, decide, family
 from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
 from l4tui.engine.rankmap import NO_MAP, read_map
@@ -46,6 +47,7 @@ class _Table:
 
     layout: Layout
     usual: dict[Agent, int]
+    habits: Habits
     rows: list[tuple[int, ...]] = field(default_factory=list)
     nodes: dict[str, int] = field(default_factory=dict)
     streams: dict[str, int] = field(default_factory=dict)
@@ -65,13 +67,17 @@ class Identity:
         self.evidence = Evidence()
         self._paths: dict[int, str] = {}
         self._shown: list[Shown] = []  # per speaker
+        self._owners: dict[int, Speaker] = {}  # thread → who wrote it
+        self._owned = 0  # how often that changed
+        self._stale: set[int] = set()  # threads whose rows are to be resolved again
+        self._threads: dict[int, list[int]] = {}  # thread → rows
         self._table: _Table | None = None
         self._decided = UNKNOWN  # version of the evidence that the table rests on
 
     @property
     def version(self) -> int:
         """Count that changes whenever rows may change."""
-        return self.evidence.version
+        return self.evidence.version + self._owned
 
     def add_source(self, index: int, name: SourceName, path: PurePath | None = None) -> None:
         """Take up a source; the path serves the map file's patterns."""
@@ -85,16 +91,36 @@ class Identity:
         for fact in facts:
             self.evidence.learn(fact)
 
+    def own(self, thread: int, owner: Speaker | None) -> None:
+        """Take up who wrote a thread, or that it is not known after all."""
+        if owner == self._owners.get(thread):
+            return
+        if owner is None:
+            del self._owners[thread]
+        else:
+            self._owners[thread] = owner
+        self._owned += 1
+        self._stale.add(thread)
+
     def resolve(self, speakers: Sequence[Speaker]) -> Ranks:
         """Resolve all speakers; a sequence that only ever grows, so what stands is not looked at again."""
         self._shown.extend(self.evidence.observe(speaker) for speaker in speakers[len(self._shown) :])
         table = self._table
         if table is None or self._decided != self.evidence.version or len(table.rows) > len(speakers):
             layout = decide(self.evidence, self.told)
-            table = self._table = _Table(layout, _usual_layout(layout, self.evidence, self.told))
+            usual = _usual_layout(layout, self.evidence, self.told)
+            table = self._table = _Table(layout, usual, Habits(self.evidence, layout))
             self._decided = self.evidence.version
+            self._threads = {}
+            self._stale = set()
         for i in range(len(table.rows), len(speakers)):
             table.rows.append(self._row(speakers[i], self._shown[i], table))
+            if speakers[i].thread >= 0:
+                self._threads.setdefault(speakers[i].thread, []).append(i)
+        for thread in self._stale:
+            for i in self._threads.get(thread, ()):
+                table.rows[i] = self._row(speakers[i], self._shown[i], table)
+        self._stale = set()
         return self._ranks(table)
 
     def _ranks(self, table: _Table) -> Ranks:
@@ -118,6 +144,9 @@ class Identity:
 
     def _row(self, speaker: Speaker, who: Shown, table: _Table) -> tuple[int, ...]:
         layout = table.layout
+        owner = self._owners.get(speaker.thread)
+        if owner is not None:
+            return self._row(owner, self.evidence.shown(owner), table)
         text_node = who.node or layout.places.node_of.get(speaker.source)
         node = layout.places.alias.get(text_node, text_node) if text_node is not None else None
         stream = speaker.stream or who.name.stream
@@ -127,6 +156,8 @@ class Identity:
             return (UNKNOWN, UNKNOWN, node_id, stream_id, who.era, int(Kind.LAUNCHER), UNKNOWN)
         agent = self._agent(speaker, who, layout)
         rank = self._rank(speaker, who, agent, node, layout)
+        if rank < 0 and speaker.rank < 0 and speaker.self_rank < 0 and not self._is_placed(who, agent, layout):
+            rank = table.habits.rank_of(speaker, who.local)
         local = self._local(speaker, who, rank)
         node = node or self._node_of_rank(speaker, who, rank, layout)
         kind = Kind.RANK if rank >= 0 else Kind.UNKNOWN
@@ -165,6 +196,10 @@ class Identity:
         pid = process_id(speaker)
         rank = self._of_process(pid, speaker, who, node, layout) if pid != UNKNOWN else UNKNOWN
         return rank if rank >= 0 else self._of_itself(speaker, who, layout)
+
+    def _is_placed(self, who: Shown, agent: Agent | None, layout: Layout) -> bool:
+        """Say whether a launcher's number or a seat decides, even if against the rank."""
+        return who.number >= 0 or (agent is not None and agent in layout.bases)
 
     def _of_itself(self, speaker: Speaker, who: Shown, layout: Layout) -> int:
         """Return the rank that the program says it is, unless another says so too or all say the same."""

@@ -77,8 +77,8 @@ class Span(NamedTuple):
     """Where a field stands in a line: half-open byte range of the tidy line.
 
     Identity fields: task (id given by the launcher: srun label, MPI rank), rank (global, written by torch or a
-    template), local_rank, self_rank (what the program says of itself), node, pid, tid, actor, stream, group_rank,
-    attempt.
+    template), local_rank, self_rank (what the program says of itself), own_device, node, pid, tid, actor,
+    stream, group_rank, attempt.
     Time fields: Y m d H M S f mon ampm epoch epoch_ms zone. Others: level file line func logger iter.
     """
 
@@ -101,6 +101,7 @@ class Parse:
     marker: Marker = Marker.NONE
     line_class: LineClass = LineClass.PLAIN
     teaches: bool = False  # the text tells who is where (facts.py reads it)
+    habit: str | None = None  # format of a line that one certain process of a job writes (writers.toml)
 
 
 class SourceName(NamedTuple):
@@ -130,6 +131,10 @@ class Speaker(NamedTuple):
     stream: str | None = None
     attempt: int = UNKNOWN
     launcher: bool = False
+    own_device: int = UNKNOWN  # of this process, as the line says
+    habit: str | None = None  # as in Parse
+    strand: int = UNKNOWN  # text that weaving.py told from what others wrote between: one lane
+    thread: int = UNKNOWN  # its part that surely has one writer, whom `Identity.owners` may know
 
 
 class Place(NamedTuple):

@@ -11,7 +11,7 @@ from l4tui.engine.clock import NUMBERS, Clock, clock_spans, compile_clock
 from l4tui.engine.keys import shape_of
 from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Span
 
-IDENTITY = frozenset({"task", "rank", "local_rank", "self_rank", "node", "pid", "tid", "actor", "attempt"})
+IDENTITY = frozenset({"task", "rank", "local_rank", "self_rank", "own_device", "node", "pid", "tid", "actor", "attempt"})
 TIME = tuple(sorted(NUMBERS))
 MOST_IDENTITY = 6  # digit runs that tell speakers apart; a line with more of them is read one by one
 ITER = MOST_IDENTITY
@@ -126,7 +126,7 @@ class Plans:
         self.width[k, slot] = min(end - start, WIDEST)
 
     def _place_identity(self, k: int, line: bytes, spans: tuple[Span, ...], parse: Parse) -> None:
-        text: list[object] = [parse.launcher]
+        text: list[object] = [parse.launcher, parse.habit]
         used = 0
         for span in spans:
             if span.field == "stream":

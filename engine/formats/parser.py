@@ -57,6 +57,7 @@ class Parser:
         self._sure_launchers = _Searched([f for f in launchers if not f.weak])
         self._markers = _Searched([f for f in formats if f.layer == "marker"])
         self._facts = _Searched([f for f in formats if f.layer == "fact"])
+        self._writers = _Searched([f for f in formats if f.layer == "writer"])
 
     def parse(self, line: bytes) -> Parse:
         """Read a tidy line of any bytes and any length; never fails."""
@@ -92,7 +93,10 @@ class Parser:
             if log is not None:
                 log.append(Reading(taught[0], pos + taught[1].start(), pos + taught[1].end(), ()))
         tells = taught is not None or teaches(message)
-        return Parse(tuple(names), tuple(spans), lane_end, pos, is_head, level, launcher, marker, teaches=tells)
+        habit = None if launcher or lane_end == len(head) else self._written(head, lane_end, names, spans, log)
+        return Parse(
+            tuple(names), tuple(spans), lane_end, pos, is_head, level, launcher, marker, teaches=tells, habit=habit
+        )
 
     def _strip(
         self, head: bytes, names: list[str], spans: list[Span], log: list[Reading] | None
@@ -150,6 +154,17 @@ class Parser:
             _take(fmt, match, 0, names, spans, log)
             pos = match.end()
         return pos, level, headers > 0
+
+    def _written(
+        self, head: bytes, at: int, names: list[str], spans: list[Span], log: list[Reading] | None
+    ) -> str | None:
+        """Read what a line behind the prefixes, header and all, says of its writer; return the habit it shows."""
+        found = self._writers.search(head[at:] if at else head)
+        if found is None:
+            return None
+        fmt, match = found
+        _take(fmt, match, at, names, spans, log)
+        return fmt.name if fmt.habit else None
 
     def _launched(self, head: bytes, lane_end: int, named: bool, names: list[str], log: list[Reading] | None) -> bool:
         """Say whether the text behind the prefixes is a launcher's, a scheduler's or the kernel's own."""

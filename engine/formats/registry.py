@@ -13,13 +13,16 @@ from typing import TypedDict
 from l4tui.engine.formats.shape import exact_literal, first_bytes, is_anchored, needed_literals, second_bytes
 from l4tui.engine.model import Level, Marker
 
-LAYERS = ("prefix", "header", "tag", "marker", "launcher", "fact")
+LAYERS = ("prefix", "header", "tag", "marker", "launcher", "fact", "writer")
 FAMILIES = ("line", "chunk", "chunk+nl")
-_IDENTITY = "task rank local_rank self_rank node pid tid actor stream group_rank attempt"
+_IDENTITY = "task rank local_rank self_rank own_device node pid tid actor stream group_rank attempt"
 _TIME = "Y m d H M S f mon ampm epoch epoch_ms zone zone_h zone_m"
 RANK_FIELDS = frozenset(("task", "rank", "local_rank", "self_rank"))
 FIELDS = frozenset(f"{_IDENTITY} {_TIME} level file line func logger iter".split(" "))
-KEYS = frozenset(["name", "layer", "pattern", "family", "weak", "order", "samples", "not", "levels", "kind", "first"])
+KEYS = frozenset(
+    ["name", "layer", "pattern", "family", "weak", "order", "samples", "not", "levels", "kind", "first", "with"]
+)
+HABITS = ("first", "last", "chief", "coordinator", "sign")  # kinds of writers; see writers.toml
 LEVEL_WORDS = {
     **dict.fromkeys(("trace", "verbose", "v"), Level.TRACE),
     **dict.fromkeys(("debug", "d"), Level.DEBUG),
@@ -60,6 +63,8 @@ class Format:
     levels: tuple[tuple[str, Level], ...] = ()
     marker: Marker = Marker.NONE
     own: bool = False  # a prefix: the text behind it is the launcher's own
+    habit: str = ""  # a writer: which process of a job writes such lines
+    beside: str = ""  # a writer: believed only in jobs where the writer of that name writes too
     samples: tuple[Sample, ...] = ()
     refusals: tuple[bytes, ...] = ()
     first: frozenset[int] | None = None  # bytes a match can begin with; None: any
@@ -155,6 +160,8 @@ def build(table: Mapping[str, object]) -> Format:
     if not isinstance(order, int) or not isinstance(weak, bool) or not isinstance(refusals, list):
         raise FormatError("order is a number, weak true or false, not a list of lines")
     kind = _text(table, "kind")
+    if layer == "writer" and kind not in ("", *HABITS):
+        raise FormatError(f"kind {kind!r} is none of {', '.join(HABITS)}")
     return Format(
         name=name,
         layer=layer,
@@ -166,6 +173,8 @@ def build(table: Mapping[str, object]) -> Format:
         levels=_levels(table.get("levels", {})),
         marker={"open": Marker.OPEN, "close": Marker.CLOSE}.get(kind, Marker.NONE),
         own=kind == "launcher",
+        habit=kind if layer == "writer" else "",
+        beside=_text(table, "with"),
         samples=_samples(table.get("samples", [])),
         refusals=tuple(str(line).encode() for line in refusals),
         **_needs(regex),
