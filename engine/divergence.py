@@ -57,7 +57,7 @@ def divergences(
         final: nothing more will be written: nothing is pending.
         follows: tells victims' texts, which score less; none: every text counts the same.
     """
-    from l4tui.engine.divergent import end, way, wording
+    from l4tui.engine.divergent import end, stacks, way, wording
 
     peers = Peers(snap, table if table is not None else RowBuilder().update(snap))
     found: list[Divergence] = []
@@ -67,6 +67,7 @@ def divergences(
             continue
         progress = peers.last_progress(attempt, heard)
         found += end.judge(peers, attempt, heard, progress, follows)
+        found += stacks.judge(peers, attempt, progress)
         found += way.judge(peers, attempt, heard, progress)
         found += wording.judge(peers, attempt, progress)
     if not final:

@@ -76,8 +76,9 @@ class Peers:
     @cached_property
     def is_error(self) -> Bits:
         """Rows that tell of a failure: an error's level, a traceback, an exception."""
-        told = np.isin(self.line_class, (LineClass.RAISED, LineClass.FAILED, *OPENINGS))
-        return np.asarray(told | (self.level >= Level.ERROR))
+        told: Bits = np.isin(self.line_class, (LineClass.RAISED, LineClass.FAILED, *OPENINGS))
+        told |= self.level >= Level.ERROR
+        return told
 
     def last_progress(self, attempt: int, heard: Bits) -> Ints:
         """Return per rank the place of the last thing that most ranks said and that is no error; −1: none."""
@@ -137,7 +138,7 @@ class Peers:
         """Say whether these are all ranks of one or more nodes, and others are on other nodes."""
         nodes = np.unique(self.node_of[who])
         theirs = np.isin(self.node_of, nodes)
-        return bool(nodes.min(initial=-1) >= 0 and np.array_equal(theirs, who) and not theirs.all())
+        return bool(len(nodes) and nodes[0] >= 0 and np.array_equal(theirs, who) and not theirs.all())
 
     def ranks_of(self, who: Bits) -> tuple[int, ...]:
         """Return the numbers of ranks."""
