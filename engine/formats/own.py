@@ -106,12 +106,17 @@ def hostile_texts(samples: Sequence[bytes]) -> list[bytes]:
 
 
 def passes_trial(fmt: Format) -> bool:
+    """Say whether a format's pattern stays fast on hostile texts."""
+    return is_fast(fmt.regex.pattern, [sample.line for sample in fmt.samples])
+
+
+def is_fast(pattern: bytes, samples: Sequence[bytes]) -> bool:
     """Say whether a pattern stays fast on hostile texts; runs it in a process of its own with a deadline."""
     import subprocess  # 10 ms
 
     job = {
-        "pattern": fmt.regex.pattern.decode("latin-1"),
-        "texts": [text.decode("latin-1") for text in hostile_texts([sample.line for sample in fmt.samples])],
+        "pattern": pattern.decode("latin-1"),
+        "texts": [text.decode("latin-1") for text in hostile_texts(samples)],
         "slowest": SLOWEST,
     }
     try:
