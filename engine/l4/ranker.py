@@ -67,7 +67,7 @@ def rows_of(case: Case, found: Anomaly, causes: Iterable[Cause]) -> list[int]:
 
 def more(found: Anomaly) -> list[Cause]:
     """Return the causes of which a flagged unit wrote more than its peers."""
-    return [c for c in found.causes if c.count > c.usual]
+    return [c for c in found.causes if c.lines > c.usual]
 
 
 def _candidate(case: Case, analysis: Analysis, found: Anomaly) -> Candidate:

@@ -1,8 +1,8 @@
 """Spatial comparison: ranks and nodes that write other events than their peers, and which events those are.
 
 Counts are compared as 2·sqrt(n + 3/8): where counts scatter by chance (Poisson) that has a spread of 1 at any height,
-and it grows slowly, so that a flood does not drown the rest. Events with the same counts for all units (the lines of one
-traceback, of one banner) share a column.
+and it grows slowly, so that a flood does not drown the rest. Events with the same counts for all units (the lines of
+one traceback, of one banner) share a column.
 
 - From `LEAST_FOREST` units on the degree is the Isolation Forest's anomaly score (Liu, Ting, Zhou 2008; 0.5 is
   average). It sees the columns in which somebody stands out (`OUTSTANDING`), filled up to `COLUMNS` with those in which
@@ -44,11 +44,11 @@ Shares = Callable[[int], Floats]  # of a unit's anomaly, by column
 
 
 class Cause(NamedTuple):
-    """One event of a flagged unit: its share of the anomaly, its count and what is usual among the peers."""
+    """One event of a flagged unit: its share of the anomaly, its lines and what is usual among the peers."""
 
     event: int
     share: float
-    count: int
+    lines: int
     usual: float
 
 

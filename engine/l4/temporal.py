@@ -72,7 +72,7 @@ def compare(case: Case, rows: Ints, usual: Mask) -> Temporal:
     judge = _Judge(case, rows, found, usual)
     scores = _scores(distance)
     order = np.argsort(-scores, kind="stable")
-    odd = []
+    odd: list[Odd] = []
     for at in order[scores[order] > SIGMA].tolist():
         if len(odd) < MOST_SHOWN and (one := judge.differs(at, float(scores[at]))) is not None:
             odd.append(one)

@@ -23,7 +23,7 @@ def sentence(case: Case, found: Anomaly) -> str:
     if not found.causes:
         return text
     first = found.causes[0]
-    return f"{text}: {first.count} × “{_short(case, first.event)}” where {first.usual:g} are usual"
+    return f"{text}: {first.lines} × “{_short(case, first.event)}” where {first.usual:g} are usual"
 
 
 def iteration_sentence(case: Case, odd: Odd) -> str:
