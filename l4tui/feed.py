@@ -71,6 +71,7 @@ class Feed:
         self._dirty = self._rescoped = False
         self._interval = FRAME_S
         self._building = threading.Event()  # set when what is being made is no longer wanted
+        self._making = False  # an update is being made
         self._free = True  # the screen has taken the last update
         self._reading = threading.Event()
         self._reading.set()
@@ -110,6 +111,12 @@ class Feed:
     def reading(self) -> bool:
         """Whether growth is read."""
         return self._reading.is_set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything has been read and the screen has taken all of it."""
+        with self._wake:
+            return self.progress >= 1.0 and self._free and not (self._dirty or self._rescoped) and not self._making
 
     def set_scope(self, scope: Scope) -> None:
         """Ask for other rows; they come as an update."""
@@ -165,14 +172,17 @@ class Feed:
                 return
             with self._wake:
                 self._dirty = self._rescoped = False
+                self._making = True
                 self._building = threading.Event()
                 scope, building = self._scope, self._building
             try:
                 update = self._update(scope, building)
             except Exception as error:  # the thread must outlive it: the next state may be sound
                 self.failure = f"viewing failed: {type(error).__name__}: {error}"
+                self._making = False
                 continue
             with self._wake:
+                self._making = False
                 if self._stop.is_set() or building.is_set():
                     continue
                 self._free = False

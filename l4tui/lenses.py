@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
 
 SORTS = {Kind.RANK: "rank", Kind.MIXED: "mixed", Kind.LAUNCHER: "launcher", Kind.UNKNOWN: "unknown"}
+NODE_MAX = 10  # cells of a node's name up to which it stands whole
 TIMED_SHARE = 0.03  # of lines that must have a time for a column of times
 TAIL = 20_000  # entries looked at to see which columns the log needs
 
@@ -54,7 +56,7 @@ class EntryLens:
         keys = keys[keys < snapshot.length]
         speakers, plans, flags = snapshot.speaker[keys], snapshot.plan[keys], snapshot.flags[keys]
         times = np.where(flags & Flag.TIMED, snapshot.clock[keys], NO_TIME).tolist()
-        table = snapshot.ranks
+        table, nodes = snapshot.ranks, node_labels(tuple(snapshot.nodes))
         columns = zip(
             keys.tolist(),
             snapshot.texts(keys.tolist()),
@@ -82,7 +84,7 @@ class EntryLens:
                     key=key,
                     text=clean(text, self._ascii),
                     who=str(rank) if rank >= 0 else str(local) if local >= 0 and kind == Kind.UNKNOWN else "",
-                    node=clean(snapshot.nodes[node], self._ascii) if node >= 0 else "",
+                    node=clean(nodes[node], self._ascii) if node >= 0 else "",
                     sort=sort,
                     level=level,
                     time=time,
@@ -106,6 +108,26 @@ def is_mixed(snapshot: Snapshot, entry: int) -> bool:
     return len(set(zip(kinds, ranks, strict=True))) > 1
 
 
+@lru_cache(maxsize=4)
+def node_labels(nodes: tuple[str, ...]) -> tuple[str, ...]:
+    """Shorten node names that are too long for a column by what all of them begin or end with."""
+    if len(nodes) < 2 or max(map(len, nodes)) <= NODE_MAX:
+        return nodes
+    head = _common_start(nodes)
+    head = head[: max(head.rfind(mark) for mark in "-._") + 1]  # digits are not torn from their number
+    tail = _common_start([node[len(head) :][::-1] for node in nodes])[::-1]
+    tail = tail[tail.find(".") :] if "." in tail else ""  # a domain
+    return tuple(node[len(head) : len(node) - len(tail)] or node for node in nodes)
+
+
+def _common_start(words: Sequence[str]) -> str:
+    first, last = min(words), max(words)  # what these two share, all between them share
+    same = 0
+    while same < len(first) and first[same] == last[same]:
+        same += 1
+    return first[:same]
+
+
 def short_site(site: str) -> str:
     """Shorten a call site to file and line: what a narrow column is read for."""
     return ":".join(site.rpartition("/")[2].split(":")[:2])
@@ -124,7 +146,7 @@ def facts_of(snapshot: Snapshot) -> Facts:
     local = int(snapshot.ranks.local_rank.max(initial=-1)) if counts.unknown else -1
     return Facts(
         who_width=max(who + (1 if counts.mixed else 0), 1 + len(str(local)) if local >= 0 else 1),
-        node_width=max((len(node) for node in snapshot.nodes), default=0) if len(snapshot.nodes) > 1 else 0,
+        node_width=max(map(len, node_labels(tuple(snapshot.nodes)))) if len(snapshot.nodes) > 1 else 0,
         site_width=max((len(name) for name in names), default=0),
         has_time=bool(snapshot.length) and float(np.mean((snapshot.flags[tail] & Flag.TIMED) != 0)) > TIMED_SHARE,
         has_level=bool((snapshot.plans.level[plans] > 0).any() or (classes == LineClass.RAISED).any()),

@@ -141,6 +141,11 @@ class LogView(ScrollView, can_focus=True):
         return None if key is None else self._pages.get(key)
 
     @property
+    def is_held(self) -> bool:
+        """Whether the picture waits for text."""
+        return self._held is not None
+
+    @property
     def waiting(self) -> int:
         """Rows below the screen."""
         return max(self.rows.length - self.top - self._fitting(), 0)

@@ -258,6 +258,12 @@ class JobScreen(Telling, SearchScreen):
         self.ruling = event.ruling
         self.tell()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that was asked for has been shown."""
+        busy = any(worker.is_running for worker in self.workers)
+        return self.feed.is_idle and not busy and not self.view.is_held
+
     # Scopes
 
     @property

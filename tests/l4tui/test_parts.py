@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from l4tui import firstpage
 from l4tui.engine.view import EntryRows
 from l4tui.histogram import histogram_of
-from l4tui.lenses import EntryLens, short_site
+from l4tui.lenses import EntryLens, node_labels, short_site
 from l4tui.places import read_place
 from l4tui.screens.fields import fields_text, laid_out, record_text
 from l4tui.terminal import OSC52_MAX, osc52
@@ -74,6 +74,14 @@ def test_fields_and_record_show_hostile_text_as_text() -> None:
 def test_sites_are_shortened_to_file_and_line() -> None:
     assert short_site("torch/distributed/run.py:792:main") == "run.py:792"
     assert short_site("train.py:1") == "train.py:1"
+
+
+def test_node_names_keep_what_tells_them_apart() -> None:
+    assert node_labels(("trn52", "trn53")) == ("trn52", "trn53")
+    assert node_labels(("ip-10-0-20-74", "ip-10-0-20-75")) == ("74", "75")
+    assert node_labels(("gpu-a03.cluster.local", "gpu-b11.cluster.local")) == ("a03", "b11")
+    assert node_labels(("node-00000001", "node-00000001x")) == ("00000001", "00000001x")
+    assert node_labels(()) == () and node_labels(("ip-10-0-20-74-long",)) == ("ip-10-0-20-74-long",)
 
 
 @given(st.binary(max_size=300), st.integers(1, 80))

@@ -1,0 +1,96 @@
+"""Draws the pictures of screenshots/ from the demo: ``python -m l4tui.pictures [FOLDER]``; the same every time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from textual.pilot import Pilot
+
+from l4tui.actions import keymap
+from l4tui.app import L4App
+from l4tui.config import Config
+from l4tui.demo import write
+from l4tui.engine.discovery import discover
+from l4tui.screens.job import JobScreen
+
+BYTES = 2_000_000
+PATIENCE_S = 60.0
+CALM = 4  # looks in a row that find nothing on its way: messages between threads are on no list
+
+
+class Picture(NamedTuple):
+    """One picture: a fault of the demo, a size, and the keys that are pressed first."""
+
+    name: str
+    scenario: str
+    size: tuple[int, int]
+    keys: tuple[str, ...]
+    ranks: int = 64
+    nodes: int = 8
+
+
+PICTURES = (
+    Picture("verdict", "oom-gpu", (120, 36), ("a",)),
+    Picture("verdict-80x24", "oom-gpu", (80, 24), ("a",)),
+    Picture("search", "hang-collective", (160, 48), ("slash", *"watchdog", "enter")),
+    Picture("one-rank", "nan-rank", (120, 36), ("a", "enter", "&", *"!batch", "enter")),
+    Picture("histogram", "elastic-restart", (120, 36), ("i",)),
+    Picture("fields", "rank-exception", (120, 36), ("a", "p")),
+    Picture("help", "healthy", (120, 40), ("?",)),
+)
+
+
+def draw(picture: Picture, folder: Path, out: Path) -> None:
+    """Write one picture as SVG, reading the demo's log in a folder."""
+    svg = asyncio.run(_drawn(picture, folder))
+    out.write_text(svg, encoding="utf-8")
+
+
+async def _drawn(picture: Picture, folder: Path) -> str:
+    app = L4App(discover([str(folder)]), Config(follow=False, theme="l4tui"), keymap())
+    async with app.run_test(size=picture.size) as pilot:
+        await _settled(pilot, judged=True)
+        for key in picture.keys:
+            await pilot.press(key)
+            await _settled(pilot)
+        return app.export_screenshot(title="l4tui")
+
+
+async def _settled(pilot: Pilot[int], *, judged: bool = False) -> None:
+    """Wait until nothing is on its way: no worker, no held page, a verdict."""
+    calm = 0
+    for _ in range(int(PATIENCE_S / 0.05)):
+        await pilot.pause(0.05)
+        screen = next((s for s in pilot.app.screen_stack if isinstance(s, JobScreen)), None)
+        settled = screen is not None and screen.is_settled and (screen.ruling.version >= 0 or not judged)
+        calm = calm + 1 if settled else 0
+        if calm == CALM:
+            return
+    raise TimeoutError("the screen does not come to rest")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Draw all pictures into a folder."""
+    out = Path(arguments[0] if arguments else "screenshots").absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="l4tui-pictures-") as name:
+        for picture in PICTURES:
+            folder = Path(name) / picture.scenario / "job-4711"
+            if not folder.exists():
+                kind = {"ranks": picture.ranks, "nodes": picture.nodes, "seed": 7}
+                write(folder, picture.scenario, bytes_wanted=BYTES, **kind)
+                (folder / "truth.json").unlink(missing_ok=True)
+            with contextlib.chdir(folder.parent):  # no picture shows where it was made
+                draw(picture, Path(folder.name), out / f"{picture.name}.svg")
+            print(out / f"{picture.name}.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
