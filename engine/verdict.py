@@ -15,6 +15,7 @@ from l4tui.engine.library.pattern import Role
 from l4tui.engine.outcome import Outcome
 
 UNSURE = 0.5
+STATISTICS = {"spatial", "temporal", "error_time", "error_count"}  # kinds that tell who, but neither when nor why
 _PATH = re.compile(r"(?:iter|step|ckpt|checkpoint|global_step)[_\-]?0*(\d+)(?!\d)", re.IGNORECASE)
 
 # What frames of a traceback tell of the stage: an evaluation or a checkpoint anywhere in the stack, then the training
@@ -104,7 +105,8 @@ def _deciding(blame: Blame) -> list[Finding]:
     if blame.scope == "job":
         return list(blame.job)
     top: Candidate = blame.ranks[0] if blame.ranks else blame.nodes[0]
-    return list(top.findings)
+    telling = [f for f in top.findings if f.kind not in STATISTICS]
+    return telling or list(top.findings)
 
 
 def _sharpen(case: Case, cause: str, findings: list[Finding]) -> str:
@@ -173,7 +175,7 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
             return told
     lead = findings[0]
     for f in findings:
-        if f.stage and (f.kind == lead.kind or f.strength is Strength.STRONG):
+        if f.stage and (f.kind == lead.kind or (f.root and f.strength is Strength.STRONG)):
             return f.stage
     if lead.kind == "progress_gap" and "went on" in lead.sentence:
         return "train"  # it passed a collective of the step that its peers still wait in

@@ -273,7 +273,16 @@ class Case:
         if not self._marks_itself(rank) and len(self.ticks):
             return self.iteration_at(rank, life.last_row)
         row = life.last_row
-        return int(self.journal.iteration[row]) + int(bool(self.journal.marked[row]))
+        at, stride = int(self.journal.iteration[row]), self.stride(rank)
+        if not self.journal.marked[row] or stride <= 1 or not len(self.ticks):
+            return at + int(bool(self.journal.marked[row]))
+        return max(at + 1, min(at + stride, int(self.journal.iteration[self.ticks].max()) + 1))
+
+    def stride(self, rank: int) -> int:
+        """Return the usual number of iterations between two markers of a rank, 1 when unknown."""
+        j = self.journal
+        marked = np.unique(j.iteration[self.mask & (j.rank == rank) & j.marked])
+        return int(np.median(np.diff(marked[-9:]))) if len(marked) > 2 else 1
 
     def is_most(self, count: int) -> bool:
         """Tell whether so many ranks are more than half of those that wrote."""

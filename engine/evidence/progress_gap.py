@@ -136,7 +136,7 @@ def _iterations(case: Case) -> list[Finding]:
         mark, row = marks[rank]
         ahead = mark > usual
         step = abs(mark - usual)
-        strong = bool(waited) and (ahead or step > _stride(case, rank))
+        strong = bool(waited) and (ahead or step > case.stride(rank))
         words = f"went on to iteration {mark}" if ahead else f"stopped at iteration {mark}"
         cause = "desync" if ahead else "hang"
         out.append(
@@ -151,14 +151,6 @@ def _iterations(case: Case) -> list[Finding]:
             )
         )
     return out
-
-
-def _stride(case: Case, rank: int) -> int:
-    """Iterations between two markers of a rank, 1 when unknown."""
-    j = case.journal
-    rows = (case.mask & (j.rank == rank) & j.marked).nonzero()[0][-8:]
-    steps = [int(b - a) for a, b in zip(j.iteration[rows], j.iteration[rows][1:], strict=False) if b > a]
-    return min(steps, default=1)
 
 
 def _stacks(case: Case) -> list[Finding]:
