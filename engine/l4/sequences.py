@@ -13,8 +13,9 @@ from l4tui.engine.model import NO_TIME, Level
 
 LONGEST = 256  # events of one iteration that are compared: the first to appear
 USUAL = 0.5  # share of the iterations that makes an event part of the usual sequence
-APART = 4.0  # distance of an unusual event from the last usual one, in places of the sequence
-STEP = 0.5  # distance for each doubling of an event's count
+APART = 8.0  # distance of an unusual event from the last usual one, in places of the sequence
+TICKS = (10**9, 10**6)  # ns that a clock may count in
+STEP = 1.0  # distance for each doubling of an event's count
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Sequences:
     first: Ints  # row → journal row of the first such line
     lines: Ints  # how many lines
     seconds: Floats  # per iteration: duration by the clock, NaN where unknown
+    tick: float  # what the clock can tell apart, in seconds
     events: int  # number of events there are
 
     def bounds(self) -> Ints:
@@ -52,23 +54,26 @@ def sequences_of(case: Case, rows: Ints) -> Sequences:
     cells, first, lines = np.unique(key, return_index=True, return_counts=True)
     at, event = np.divmod(cells, max(1, events))
     order = np.lexsort((first, at))
+    seconds, tick = _seconds(j, rows, iterations)
     return Sequences(
         iterations=iterations,
         at=at[order].astype(np.int64),
         event=event[order].astype(np.int64),
         first=rows[first[order]],
         lines=lines[order].astype(np.int64),
-        seconds=_seconds(j, rows, iterations),
+        seconds=seconds,
+        tick=tick,
         events=events,
     )
 
 
-def _seconds(journal: Journal, rows: Ints, iterations: Ints) -> Floats:
-    """Return durations: from one iteration's last marker, in the median over ranks, to the next one's."""
+def _seconds(journal: Journal, rows: Ints, iterations: Ints) -> tuple[Floats, float]:
+    """Return durations and the clock's tick: from one iteration's last marker, in the median over ranks, to the next one's."""
     marked = rows[journal.marked[rows] & (journal.time[rows] != NO_TIME) & (journal.level[rows] < Level.ERROR)]
     out = np.full(len(iterations), np.nan)
     if not len(marked):
-        return out
+        return out, 0.0
+    tick = next((t for t in TICKS if not (journal.time[marked] % t).any()), 0) / 1e9
     at = index_of(journal.iteration[marked], iterations)
     begin = int(journal.time[marked].min())
     since = (journal.time[marked] - begin).astype(np.float64) / 1e9
@@ -79,7 +84,7 @@ def _seconds(journal: Journal, rows: Ints, iterations: Ints) -> Floats:
     out[known] = since[order][middle[known]]
     neighbours = np.diff(iterations, prepend=iterations[0] - 2) == 1
     took = np.diff(out, prepend=np.nan)
-    return np.where(neighbours & (took >= 0), took, np.nan)
+    return np.where(neighbours & (took >= 0), took, np.nan), tick
 
 
 def values_of(s: Sequences) -> list[Floats]:

@@ -6,8 +6,8 @@ one traceback, of one banner) share a column.
 
 - From `LEAST_FOREST` units on the degree is the Isolation Forest's anomaly score (Liu, Ting, Zhou 2008; 0.5 is
   average). It sees the columns in which somebody stands out (`OUTSTANDING`), filled up to `COLUMNS` with those in which
-  few differ from the rest (`FEW`): a forest that draws its splits from thousands of columns of chance never meets the
-  ten that matter. Without any column all degrees are 0.
+  few differ from the rest (`FEW`), each as often as its square of z is high: a forest that draws its splits from
+  thousands of columns of chance never meets the ten that matter. Without any column all degrees are 0.
 - With fewer, trees of a handful of leaves tell nothing: the degree is e / (e + K), e being by how much the sum over
   events of the squared robust z (median, MAD with a floor of 1: Poisson) exceeds the median of the units.
 - With fewer than `LEAST_UNITS` there is no majority, and every degree is 0.
@@ -36,6 +36,7 @@ HIGHEST_Z = 8.0
 OUTSTANDING = 4.0  # z, times the root of the number of events that a column stands for
 FEW = 0.125  # share of the units that differ from the median
 COLUMNS = 32
+COPIES = 64  # of one column
 K = 16.0  # excess that gives half a degree: one event at z = 4, or some thirteen single lines
 CAUSES = 12  # events named per unit
 LEAST_SHARE = 0.02  # of the anomaly that a named event must carry
@@ -122,6 +123,7 @@ def _by_forest(values: Floats, z: Floats, events: Ints, random_state: int) -> tu
     kept = order[: max(COLUMNS, int((height >= OUTSTANDING).sum()))]
     if not len(kept):
         return np.zeros(len(z)), lambda unit: np.zeros(z.shape[1])
+    kept = np.repeat(kept, np.clip(height[kept] ** 2 / OUTSTANDING, 1, COPIES).astype(np.int64))
     table = np.ascontiguousarray(values[:, kept], dtype=np.float32)
     samples = min(SAMPLES, len(table))
     forest = IsolationForest(n_estimators=TREES, max_samples=samples, random_state=random_state).fit(table)

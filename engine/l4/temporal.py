@@ -25,7 +25,7 @@ from l4tui.engine.l4.sequences import Sequences, sequences_of, values_of
 WINDOW = 10
 SIGMA = 3.0
 LEAST_BEFORE = 3  # iterations that must precede: fewer are no habit
-LEAST_SPREAD = 1.0  # one event a place further, or two with twice the lines
+LEAST_SPREAD = 1.0  # one event a place further, or with twice the lines
 MAD = 1.4826
 BAND = 16  # places by which DTW may shift
 RARE = 0.05  # share of the iterations up to which an event is extra
@@ -83,8 +83,6 @@ def compare(case: Case, rows: Ints, usual: Mask) -> Temporal:
 
 def distances(values: list[Floats]) -> Floats:
     """Return the mean distance of each sequence to up to `WINDOW` before it, NaN where too few precede."""
-    from dtaidistance import dtw_cc  # C code; 10 ms of CPU
-
     ids: dict[bytes, int] = {}
     same = [ids.setdefault(v.tobytes(), at) for at, v in enumerate(values)]  # most iterations are alike: compared once
     known: dict[tuple[int, int], float] = {}
@@ -96,11 +94,18 @@ def distances(values: list[Floats]) -> Floats:
             pair = (min(same[at], same[other]), max(same[at], same[other]))
             if pair not in known:
                 a, b = values[pair[0]], values[pair[1]]
-                band = BAND + abs(len(a) - len(b))
-                known[pair] = 0.0 if pair[0] == pair[1] else float(dtw_cc.distance(a, b, window=band))
+                known[pair] = 0.0 if pair[0] == pair[1] else _distance(a, b)
             total += known[pair]
         out[at] = total / len(before)
     return out
+
+
+def _distance(one: Floats, other: Floats) -> float:
+    from dtaidistance import dtw_cc  # C code; 10 ms of CPU
+
+    if not len(one) or not len(other):
+        return float(np.sqrt(np.square(np.concatenate((one, other)) + 1.0).sum()))  # every event has no counterpart
+    return float(dtw_cc.distance(one, other, window=BAND + abs(len(one) - len(other))))
 
 
 def _scores(distance: Floats) -> Floats:
@@ -175,9 +180,8 @@ class _Judge:
         if len(known) <= LEAST_BEFORE:
             return []
         middle = float(np.median(known))
-        steps = np.diff(np.unique(known))
-        tick = float(steps.min()) if len(steps) else 0.0  # clocks of whole seconds: a second more or less is nothing
-        spread = max(MAD * float(np.median(np.abs(known - middle))), 0.02 * middle, tick)
+        # clocks of whole seconds: a second more or less is nothing
+        spread = max(MAD * float(np.median(np.abs(known - middle))), 0.02 * middle, self.found.tick)
         height = np.nan_to_num((took - middle) / max(spread, 1e-9))
         out = []
         for at in np.flatnonzero((height > SLOW_SIGMA) & (np.nan_to_num(took) > SLOW * middle)).tolist():
