@@ -19,7 +19,7 @@ CLOSE = 2.0  # decibans: candidates this near the best are accused together
 NODE_SHARE = 0.5  # of a node's own finding that each rank on it takes over
 SHOWN = 8  # suspects listed besides those accused together
 STALLED = 6.0  # decibans that a scheduler's stop weighs less than an error of all ranks
-LEAST = 4.0  # decibans below which a rank is not listed
+LEAST = 4.5  # decibans below which a rank is not listed: more than statistics alone can give
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,8 @@ def _vanished(case: Case) -> list[Finding]:
     places = set(nodes.values())
     if case.completed or len(places) < 2 or len(nodes) < len(case.ranks):
         return []
-    told = {case.node_at(s.row) for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN) if not s.copied}
+    ends = [s for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN) if not s.copied]
+    told = {case.node_at(s.row) for s in ends if s.rank >= 0 or s.pattern.id.startswith("elastic.")}
     gone = places - told
     if len(gone) != 1 or not places - gone <= told:
         return []

@@ -1,0 +1,123 @@
+"""Attempts, outcomes, rankers, outside findings and the words of the verdict."""
+
+import numpy as np
+import pytest
+
+from l4tui.engine.blame import shipped_weights
+from l4tui.engine.diagnosis import diagnose
+from l4tui.engine.evidence.case import Suspicion, word_ranks
+from l4tui.engine.evidence.record import Said, journal_of
+from l4tui.engine.evidence.registry import MODULES
+from l4tui.engine.model import Level
+from tests.engine.evidence.jobs import LIBRARY, closed, launcher, raised, said, steps, told
+
+EIGHT = range(8)
+
+
+def test_a_restart_that_recovers_still_names_the_culprit() -> None:
+    lines = steps(EIGHT, 9) + closed(0, 10)
+    lines += [launcher("failed (exitcode: -9) local_rank: 1 (pid: 7)", node="n1")]
+    lines += [line._replace(attempt=1) for line in steps(EIGHT, 20, first=8)]
+    lines += [said(r, f"rank {r} exits cleanly", 20, stage="teardown", attempt=1) for r in EIGHT]
+    found = told(lines)
+    assert (found.outcome, found.blame.accused, found.case.attempt, found.attempts) == ("completed", (5,), 0, (0, 1))
+
+
+def test_an_attempt_that_only_fails_to_connect_is_an_aftermath() -> None:
+    lines = [*steps(EIGHT, 9), launcher("failed (exitcode: -9) local_rank: 1 (pid: 7)", node="n1")]
+    error = "RuntimeError: Gloo connectFullMesh failed with [pair.cc:152] timed out connecting: SO_ERROR: Connection refused"
+    lines += [x._replace(attempt=1) for r in EIGHT if r for x in raised(r, error, stage="init")]
+    found = told(lines)
+    assert (found.outcome, found.blame.accused) == ("failed", (5,))
+
+
+def test_attempts_are_told_apart_without_numbers() -> None:
+    lines = [said(r, "initializing", stage="init") for r in EIGHT] + steps(EIGHT, 9)
+    lines += [launcher("srun: error: n1: task 5: Killed")]
+    lines += [said(r, f"initializing {n}", stage="init") for n in range(3) for r in EIGHT] + steps(EIGHT, 20, first=8)
+    lines += [said(0, "training completed: 20 steps", 20, stage="teardown")]
+    found = told(lines)
+    assert found.attempts == (0, 1) and found.blame.accused == (5,)
+
+
+def test_a_time_limit_is_nobodys_fault() -> None:
+    lines = [
+        *steps(EIGHT, 9),
+        launcher("slurmstepd: error: *** STEP 9.0 ON n0 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***"),
+    ]
+    found = told(lines)
+    assert (found.blame.scope, found.verdict.cause, found.outcome) == ("job", "scheduler", "failed")
+
+
+def test_a_taken_port_accuses_the_node_only() -> None:
+    lines = [Said("+ torchrun --nnodes 2", node="n0", launcher=True, source="n0.log")]
+    lines += [
+        Said(
+            "torch.distributed.DistNetworkError: port: 29500, name: EADDRINUSE, message: address already in use",
+            node="n0",
+            launcher=True,
+            source="n0.log",
+        )
+    ]
+    lines += [Said("+ torchrun --nnodes 2", node="n1", launcher=True, source="n1.log")]
+    found = told(lines)
+    assert not found.blame.ranks and found.blame.nodes[0].node == "n0"
+    assert (found.outcome, found.verdict.stage) == ("hung", "launch")
+
+
+def test_a_growing_job_runs() -> None:
+    assert told(steps(EIGHT, 9)).outcome == "running"
+
+
+@pytest.mark.parametrize(("suspicion", "accused"), [(Suspicion(rank=3), (3,)), (Suspicion(node="n1"), (4, 5, 6, 7))])
+def test_an_outside_finding_scopes_the_report(suspicion: Suspicion, accused: tuple[int, ...]) -> None:
+    nodes = {"n0": [0, 1, 2, 3], "n1": [4, 5, 6, 7]}
+    journal = journal_of(steps(EIGHT, 9), world_size=8, node_ranks=nodes)
+    found = diagnose(journal, LIBRARY, suspicions=(suspicion,))
+    assert found.blame.accused == accused
+
+
+@pytest.mark.parametrize("ranker", ["error_time", "error_count"])
+def test_the_papers_baselines_rank_by_errors_alone(ranker: str) -> None:
+    lines = [
+        *steps(EIGHT, 9),
+        said(1, "boom", 4, level=Level.ERROR),
+        *(said(2, "bang", 6, level=Level.ERROR) for _ in "ab"),
+    ]
+    found = diagnose(journal_of(lines, world_size=8), LIBRARY, ranker=ranker)
+    assert found.blame.ranks[0].rank == {"error_time": 1, "error_count": 2}[ranker]
+
+
+def test_weights_are_monotone_and_cover_every_kind() -> None:
+    weights = shipped_weights()
+    assert all(0 < weak <= strong <= 20 for weak, strong in weights.of.values())
+    assert set(weights.of) == set(weights.group_of)
+    assert MODULES[0].endswith("explicit_blame")
+
+
+def test_words_for_ranks() -> None:
+    assert word_ranks([3]) == "rank 3" and word_ranks([7, 4, 5, 6, 1]) == "ranks 1, 4-7"
+
+
+def test_an_empty_job_and_a_job_of_noise_tell_nothing() -> None:
+    assert told([]).verdict.scope == "none"
+    rng = np.random.default_rng(1)
+    noise = ["".join(map(chr, rng.integers(32, 0x2FF, 60))) for _ in range(300)]
+    lines = [said(int(rng.integers(8)), text, int(rng.integers(-1, 5))) for text in noise]
+    assert told(lines).verdict.scope in {"none", "ranks", "nodes", "job"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rank 99999999999999999999 pid 1",
+        "failed (exitcode: -99999999999) local_rank: 9 (pid: 1)",
+        "srun: error: n: tasks 0-99999999: Killed",
+        "Ranks 1, 2 failed to pass monitoredBarrier",
+        "[missing ranks: 4294967296]",
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=99999999999999999999, OpType=X, NumelIn=1",
+    ],
+)
+def test_hostile_numbers_do_not_crash(text: str) -> None:
+    lines = steps(EIGHT, 9) + [said(r, text, 10, level=Level.ERROR) for r in (0, 1, 2)]
+    told(lines)
