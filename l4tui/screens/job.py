@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingsMap
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.worker import Worker, WorkerState, get_current_worker
@@ -100,10 +100,8 @@ class JobScreen(Telling, SearchScreen):
 
     def on_mount(self) -> None:
         """Bind the keys and begin to read."""
-        for key, action in self.keys.items():
-            self._bindings.key_to_bindings.setdefault(_textual_key(key), []).append(
-                Binding(_textual_key(key), f"act('{action}')", action, show=False)
-            )
+        bound = [Binding(key, f"act('{action}')", show=False) for key, action in self.keys.items()]
+        self._bindings = BindingsMap.merge([self._bindings, BindingsMap(bound)])
         self.view = self.query_one(LogView)
         self.header = self.query_one(JobHeader)
         self.status = self.query_one(StatusBar)
@@ -356,13 +354,6 @@ def _lines(lens: Lens, snapshot: Snapshot, keys: Ids) -> list[Line]:
     except Exception as error:
         words = clean(f"cannot be read: {error}" if str(error) else f"cannot be read: {type(error).__name__}")
         return [Line(key, words, sort="note") for key in keys.tolist()]
-
-
-def _textual_key(key: str) -> str:
-    """Translate a key of the table to Textual's name."""
-    from textual.keys import _character_to_key
-
-    return _character_to_key(key) if len(key) == 1 else key
 
 
 handlers.load()
