@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from drain3.drain import Drain  # 170 ms of CPU: imported by the merge only
+if TYPE_CHECKING:
+    from drain3.drain import Drain
 
 
 class Events:
@@ -16,21 +18,41 @@ class Events:
     """
 
     def __init__(self, similarity: float = 0.5, depth: int = 4, most_children: int = 100) -> None:
-        self._drain = Drain(
-            depth=depth, sim_th=similarity, max_children=most_children, parametrize_numeric_tokens=False
-        )
+        self._parameters = (similarity, depth, most_children)
+        self._drain: Drain | None = None
         self._of_shape: dict[bytes, int] = {}
         self._of_cluster: dict[int, int] = {}
         self._clusters: list[int] = []
+        self._kept: Sequence[str] = ()  # templates of a stored index, until a new shape asks for Drain
+
+    def restore(self, of_shape: dict[bytes, int], templates: Sequence[str]) -> None:
+        """Take up the events of shapes, in the order they were first seen, and their templates."""
+        self._of_shape, self._kept = of_shape, templates
+
+    def _started(self) -> Drain:
+        """Return Drain as it was after the shapes seen so far."""
+        if self._drain is None:
+            from drain3.drain import Drain  # 170 ms of CPU
+
+            similarity, depth, most_children = self._parameters
+            self._drain = Drain(
+                depth=depth, sim_th=similarity, max_children=most_children, parametrize_numeric_tokens=False
+            )
+            for shape, event in self._of_shape.items():
+                cluster, _ = self._started().add_log_message(template_text(shape))
+                if self._of_cluster.setdefault(cluster.cluster_id, event) == len(self._clusters):
+                    self._clusters.append(cluster.cluster_id)
+            self._kept = ()
+        return self._drain
 
     def __len__(self) -> int:
-        return len(self._clusters)
+        return len(self._kept) or len(self._clusters)
 
     def of(self, shape: bytes) -> int:
         """Return the event of a message shape."""
         known = self._of_shape.get(shape)
         if known is None:
-            cluster, _ = self._drain.add_log_message(template_text(shape))
+            cluster, _ = self._started().add_log_message(template_text(shape))
             known = self._of_cluster.get(cluster.cluster_id)
             if known is None:
                 known = self._of_cluster[cluster.cluster_id] = len(self._clusters)
@@ -40,6 +62,8 @@ class Events:
 
     def templates(self) -> Sequence[str]:
         """Return the template of each event as it is now."""
+        if self._drain is None:
+            return self._kept
         clusters = self._drain.id_to_cluster
         return [clusters[c].get_template() for c in self._clusters]
 

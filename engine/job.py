@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from l4tui.engine.blocks import blocks
+from l4tui.engine.cache import IndexCache
 from l4tui.engine.clock import ClockContext
 from l4tui.engine.discovery import Found
 from l4tui.engine.follow import Change, Follower
@@ -20,6 +21,7 @@ from l4tui.engine.merger import Merger
 from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
 from l4tui.engine.ranges import WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
+from l4tui.engine.resuming import keep, take_up
 from l4tui.engine.snapshot import OrderCache, RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
@@ -27,6 +29,7 @@ from l4tui.engine.tidy import ESCAPES
 
 SAMPLE = 1 << 18  # bytes of a source's beginning that tell its dialect; a quarter as much of its middle and end
 MOST_SAMPLED = 4000  # lines
+WORTH_KEEPING = 0.02  # share of new text from which an index is written again
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
 UNFINISHED_S = 1.0  # a last line without its newline is shown once nothing has been added to it for so long
 Progress = Callable[[int, int], None]
@@ -43,6 +46,7 @@ class Options:
     formats: tuple[Format, ...] = ()
     jobs: int = 1  # processes that map; with one the caller's thread does
     dask: str = ""  # address of a scheduler whose workers map instead
+    cache: IndexCache | None = None  # where finished indexes are kept
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Job:
         self.follower = Follower(sources, found) if follow else None
         self.readers = [Reader(source, Dialect()) for source in sources]
         self.generation = 0  # counts readings from the start: entry ids of an earlier one mean nothing
+        self.remarks: list[str] = []  # what a person may want to know about the reading
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
         self._workers = Workers(self.options.jobs, self.options.dask)
         self._lock = threading.RLock()
@@ -107,8 +112,26 @@ class Job:
     def read_all(
         self, stop: threading.Event | None = None, progress: Progress | None = None, final: bool = True
     ) -> None:
-        """Read all there is now; `final`: a last line without its newline counts as a line."""
+        """Read all there is now; `final`: a last line without its newline counts as a line.
+
+        The first time what is known from an earlier run is taken up, and kept for the next one.
+        """
         stop = stop or threading.Event()
+        cache = self.options.cache if self.store.length == 0 else None
+        if cache is not None:
+            with self._lock:
+                if take_up(self, cache):
+                    self.version += 1
+                elif self.store.length:
+                    self._start_anew()
+        known = sum(reader.at for reader in self.readers)
+        self._read_rest(stop, progress, final)
+        if cache is not None and not stop.is_set():
+            read = sum(reader.at for reader in self.readers)
+            if read - known > read * WORTH_KEEPING and (why := keep(self, cache)):
+                self.remarks.append(why)
+
+    def _read_rest(self, stop: threading.Event, progress: Progress | None, final: bool) -> None:
         total = sum(reader.source.size() for reader in self.readers)
         if (self.options.jobs > 1 or self.options.dask) and total >= WORTHWHILE:
             self._read_by_workers(stop, final, progress or _nobody)
@@ -272,7 +295,7 @@ class Job:
     def snapshot(self) -> Snapshot:
         """Return a frozen view of what has been read."""
         with self._lock:
-            ranks = self._resolved()
+            ranks = self.resolved()
             table = RankTable(ranks.rank, ranks.local_rank, ranks.node, ranks.attempt, ranks.stream, ranks.kind)
             book = self.merger.book
             return Snapshot(
@@ -298,7 +321,12 @@ class Job:
                 shapes=book.shapes,
             )
 
-    def _resolved(self) -> Ranks:
+    def resume(self, ranks: Ranks) -> None:
+        """Take up ranks that were resolved in an earlier run; they hold until more is read."""
+        self._ranks = ((len(self.merger.speakers), self.identity.version), ranks)
+
+    def resolved(self) -> Ranks:
+        """Return who the speakers are, as far as it is known now."""
         key = (len(self.merger.speakers), self.identity.version)
         if self._ranks is None or self._ranks[0] != key:
             self._ranks = (key, self.identity.resolve(self.merger.speakers))

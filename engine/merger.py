@@ -6,6 +6,7 @@ stages from line to line and from block to block.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,17 +56,20 @@ class Merger:
         self._lane_ids: dict[Lane, int] = {}
         self._lane_kind = Growing(np.int8)  # per lane
         self._after = Growing(np.int32)  # per lane: iteration of its next line
-        self._sources: dict[int, SourceCarry] = {}
-        self._told: set[tuple[int, bytes]] = set()
+        self.sources: dict[int, SourceCarry] = {}
+        self.told: dict[tuple[int, bytes], None] = {}  # telling lines with their speakers, in order
+        self._forgot = False  # restored: what `told` holds is not yet learnt
         self._records = RecordCarry()
-        self._stages = StageCarry()
+        self.stages = StageCarry()
 
     def add(self, source: int, base: int, part: Part, translation: Translation, continues: bool = False) -> None:
         """Append a part; parts of a source come in file order, each with its mapper's translation.
 
         `continues`: its first line is the rest of the last line of the source's part before.
         """
-        carry = self._sources.setdefault(source, SourceCarry())
+        if self._forgot:
+            self._learn_again()
+        carry = self.sources.setdefault(source, SourceCarry())
         self.book.extend(translation, part.plans)
         translation.speakers.extend(part.speakers)
         plan = translation.plans.view()[part.plan]
@@ -91,7 +95,7 @@ class Merger:
         whose = adopt(lane, line_class, self._lane_kind.view()[lane], carry.adoption)
         heads = assemble(whose, line_class, flags, self._records, self.store.length, order if whose is lane else None)
         iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan], order)
-        stage = carry_stages(self.book.stage_action.view()[plan], lane, self._stages, source, order)
+        stage = carry_stages(self.book.stage_action.view()[plan], lane, self.stages, source, order)
         self._count(carry, speaker, flags)
         columns = {
             "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,
@@ -103,11 +107,11 @@ class Merger:
 
     def forget(self, source: int) -> None:
         """Start a source anew: what follows is its first block again."""
-        self._sources.pop(source, None)
+        self.sources.pop(source, None)
 
     def note(self, source: int, text: str) -> None:
         """Append a line of ours that says what happened to a source."""
-        carry = self._sources.setdefault(source, SourceCarry())
+        carry = self.sources.setdefault(source, SourceCarry())
         plan = self.book.note_plan()
         speaker = self._speaker_id(Speaker(source, carry.epoch, launcher=True))
         row = {
@@ -133,9 +137,9 @@ class Merger:
             out[a:b] = self._translated(source, epoch, part.speaker[a:b], translation)
         for entry, text in part.taught:
             who = int(out[entry])
-            if (who, text) in self._told or len(self._told) >= MOST_TOLD:
+            if (who, text) in self.told or len(self.told) >= MOST_TOLD:
                 continue
-            self._told.add((who, text))
+            self.told[who, text] = None
             facts = read(text, self.speakers[who])
             self.identity.learn(facts)
             spoken = spoken_by(facts, self.speakers[who])
@@ -162,11 +166,14 @@ class Merger:
 
     def _speaker_id(self, speaker: Speaker) -> int:
         known = self._speaker_ids.get(speaker)
-        if known is None:
-            known = self._speaker_ids[speaker] = len(self.speakers)
-            self.speakers.append(speaker)
-            self.alone.append(0)
-            self._lane.append(self._lane_id(lane_of(speaker)))
+        return self.add_speaker(speaker) if known is None else known
+
+    def add_speaker(self, speaker: Speaker) -> int:
+        """Number a speaker not seen before."""
+        known = self._speaker_ids[speaker] = len(self.speakers)
+        self.speakers.append(speaker)
+        self.alone.append(0)
+        self._lane.append(self._lane_id(lane_of(speaker)))
         return known
 
     def _lane_id(self, lane: Lane) -> int:
@@ -186,6 +193,30 @@ class Merger:
             if bits & Flag.CUT:
                 carry.pieces[task] = int(speaker[i])
         return flags, speaker
+
+    # a stored state
+
+    def carried(self) -> dict[str, np.ndarray]:
+        """Return the arrays that later parts go on from."""
+        records = self._records
+        return {
+            "alone": self.alone.view(), "after": self._after.view(), "stages": self.stages.lanes,
+            "head": records.head, "mode": records.mode, "left": records.left,
+        }  # fmt: skip
+
+    def restore_carried(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take up what `carried` returned; speakers come before it."""
+        self.alone.replace(arrays["alone"])
+        self._after.replace(arrays["after"])
+        self.stages.lanes = arrays["stages"].copy()
+        self._records.head, self._records.mode = arrays["head"].copy(), arrays["mode"].copy()
+        self._records.left = arrays["left"].copy()
+        self._forgot = True
+
+    def _learn_again(self) -> None:
+        self._forgot = False
+        for who, text in self.told:
+            self.identity.learn(read(text, self.speakers[who]))
 
     # carried columns
 

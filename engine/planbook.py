@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 
 from l4tui.engine.events import Events
@@ -11,6 +14,9 @@ from l4tui.engine.snapshot import PlanTable
 from l4tui.engine.stages import stage_action
 from l4tui.engine.store import Growing
 from l4tui.engine.trails import trail_of
+
+MOST_PLANS = 1 << 17  # past it new ones are shared by first words
+LONGEST_WORD = 12
 
 
 class Translation:
@@ -31,6 +37,16 @@ class Translation:
         return table
 
 
+class PlanKey(NamedTuple):
+    """What tells plans apart."""
+
+    key: bytes
+    formats: tuple[str, ...]
+    text_at: int
+    site: bytes
+    loose: bool
+
+
 class PlanBook:
     """Plans of all mappers; equal ones are one row."""
 
@@ -49,7 +65,7 @@ class PlanBook:
         self.sites: list[str] = []
         self.shapes: list[bytes] = []
         self.events = Events()
-        self._ids: dict[tuple[object, ...], int] = {}
+        self._ids: dict[PlanKey, int] = {}
         self._site_ids: dict[bytes, int] = {}
         self._shape_ids: dict[bytes, int] = {}
         self._actions: dict[tuple[int, int], int] = {}
@@ -65,11 +81,33 @@ class PlanBook:
         """Return the plan of lines that are ours, not the log's."""
         return self._id(PlanInfo(b"\0note", Parse((), (), 0, 0), b"l4tui note", b"", LineClass.HEAD, False))
 
+    def keys(self) -> list[PlanKey]:
+        """Return what tells plans apart, by plan."""
+        return list(self._ids)
+
+    def restore(
+        self, keys: list[PlanKey], shapes: list[bytes], sites: list[str], columns: Mapping[str, np.ndarray]
+    ) -> None:
+        """Take up plans that were stored; `events` restores its own."""
+        self._ids = {key: plan for plan, key in enumerate(keys)}
+        self.formats = [key.formats for key in keys]
+        self.shapes, self.sites = shapes, sites
+        self._shape_ids = {shape: i for i, shape in enumerate(shapes)}
+        for name, values in columns.items():
+            getattr(self, name).replace(values)
+        self._site_ids = {key.site: site for key, site in zip(keys, columns["site"].tolist(), strict=True) if key.site}
+
     def _id(self, info: PlanInfo) -> int:
-        same = (info.key, info.parse.formats, info.parse.text_at, info.site, info.loose)
+        same = PlanKey(info.key, info.parse.formats, info.parse.text_at, info.site, info.loose)
         known = self._ids.get(same)
         if known is not None:
             return known
+        if len(self._ids) >= MOST_PLANS:
+            info = _crowded(info)
+            same = PlanKey(info.key, info.parse.formats, info.parse.text_at, info.site, info.loose)
+            known = self._ids.get(same)
+            if known is not None:
+                return known
         plan = self._ids[same] = len(self.formats)
         shape = self._shape_ids.setdefault(info.shape, len(self.shapes))
         if shape == len(self.shapes):
@@ -108,3 +146,10 @@ class PlanBook:
             self.event.view(), self.shape.view(), self.level.view(), self.site.view(), self.text_at.view(),
             self.line_class.view(), self.marker.view(), self.formats, self.lane_end.view(),
         )  # fmt: skip
+
+
+def _crowded(info: PlanInfo) -> PlanInfo:
+    """Return the plan that many share: of a message only its first word counts, and none where that has digits."""
+    word = info.shape.split(None, 1)[0] if info.shape.strip() else b""
+    word = b"" if b"0" in word or len(word) > LONGEST_WORD else word
+    return info._replace(key=b"\0crowd " + word, shape=word, site=b"")

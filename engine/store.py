@@ -97,6 +97,14 @@ class Store:
             self._blocks[name].append(value)
         self.length += len(columns["offset"])
 
+    def restore(self, columns: dict[str, np.ndarray], blocks: dict[str, np.ndarray]) -> None:
+        """Take up the entries of a stored index."""
+        for name, values in columns.items():
+            self.columns[name].replace(values)
+        for name, values in blocks.items():
+            self._blocks[name].replace(values)
+        self.length = len(columns["offset"])
+
     def is_full(self, entries: int) -> bool:
         """Say whether so many more entries need more room than there is."""
         return self.columns["offset"].room < self.length + entries

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.config import Config
+from l4tui.engine.cache import IndexCache, default_folder
 from l4tui.engine.descriptors import SourceError
 from l4tui.engine.discovery import Found, discover
 from l4tui.engine.job import Job, Options
@@ -64,6 +65,7 @@ def engine_options(config: Config, newest: int) -> Options:
         utc_offset_s=offset,
         formats=own_formats(config),
         jobs=config.jobs or cores(),
+        cache=IndexCache(config.cache_dir or default_folder(), config.cache_max) if config.cache else None,
     )
 
 
@@ -87,7 +89,7 @@ def read(job: Job) -> Snapshot:
             say(f"{source.path}: {source.problem}")
         if source.dropped_lines:
             say(f"{source.path}: {source.dropped_lines} lines were dropped: the spill file is full")
-    for words in job.problems.values():
+    for words in (*job.problems.values(), *job.remarks):
         say(words)
     return job.snapshot()
 
