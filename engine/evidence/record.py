@@ -85,8 +85,9 @@ class Journal:
         """Node of each rank, as far as known."""
         known = {int(r): name for name, ranks in self.node_ranks.items() for r in ranks}
         both = (self.rank >= 0) & (self.node >= 0)
-        pairs = np.unique(np.stack([self.rank[both], self.node[both]]), axis=1) if both.any() else np.empty((2, 0), int)
-        for rank, node in pairs.T:
+        many = max(1, len(self.nodes))
+        pairs = np.unique(self.rank[both].astype(np.int64) * many + self.node[both])  # of two columns: 10 times slower
+        for rank, node in zip(*np.divmod(pairs, many), strict=True):
             known.setdefault(int(rank), self.nodes[int(node)])
         return known
 

@@ -68,7 +68,7 @@ def sequences_of(case: Case, rows: Ints) -> Sequences:
 
 
 def _seconds(journal: Journal, rows: Ints, iterations: Ints) -> tuple[Floats, float]:
-    """Return durations and the clock's tick: from one iteration's last marker, in the median over ranks, to the next one's."""
+    """Return durations (from marker to marker, in the median over ranks) and the clock's tick."""
     marked = rows[journal.marked[rows] & (journal.time[rows] != NO_TIME) & (journal.level[rows] < Level.ERROR)]
     out = np.full(len(iterations), np.nan)
     if not len(marked):
