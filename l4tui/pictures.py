@@ -83,8 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         for picture in PICTURES:
             folder = Path(name) / picture.scenario / "job-4711"
             if not folder.exists():
-                kind = {"ranks": picture.ranks, "nodes": picture.nodes, "seed": 7}
-                write(folder, picture.scenario, bytes_wanted=BYTES, **kind)
+                write(folder, picture.scenario, ranks=picture.ranks, nodes=picture.nodes, seed=7, bytes_wanted=BYTES)
                 (folder / "truth.json").unlink(missing_ok=True)
             with contextlib.chdir(folder.parent):  # no picture shows where it was made
                 draw(picture, Path(folder.name), out / f"{picture.name}.svg")
