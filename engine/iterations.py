@@ -64,6 +64,10 @@ class Timeline:
         self._times, self._values = begins[order], values[order] & ((1 << _SHIFT) - 1)
         return min(time for _, time in changed)
 
+    def begins(self) -> tuple[Ints, Ints]:
+        """Return when iterations began (ns UTC, ascending) and their numbers."""
+        return self._times, self._values
+
     def at(self, times: Ints) -> Ints:
         """Return the iteration at times (ns UTC), −1 before the first and where there is no time."""
         if not len(self._times):

@@ -1,0 +1,80 @@
+"""Ranks side by side: alignment against a plain reference, gaps, marks, jumps."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from l4tui.engine.alignment import align
+from l4tui.engine.compare import CONSENSUS, Comparison, marks
+from l4tui.engine.rows import RowBuilder
+from tests.engine.small_jobs import read, trainer
+
+
+def longest(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    """Return the length of the longest common subsequence."""
+
+    @cache
+    def of(i: int, j: int) -> int:
+        if i == len(a) or j == len(b):
+            return 0
+        return 1 + of(i + 1, j + 1) if a[i] == b[j] else max(of(i + 1, j), of(i, j + 1))
+
+    return of(0, 0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 4), max_size=24), st.lists(st.integers(0, 4), max_size=24))
+def test_alignment_is_the_best(a: list[int], b: list[int]) -> None:
+    left, right = align(np.array(a, np.int64), np.array(b, np.int64))
+    assert [i for i in left.tolist() if i >= 0] == list(range(len(a)))
+    assert [j for j in right.tolist() if j >= 0] == list(range(len(b)))
+    both = [(a[i], b[j]) for i, j in zip(left.tolist(), right.tolist(), strict=True) if i >= 0 and j >= 0]
+    assert all(x == y for x, y in both)
+    assert len(both) == longest(tuple(a), tuple(b))
+
+
+def test_long_sequences_stay_in_the_band() -> None:
+    a = np.arange(6000) % 97
+    b = np.delete(a, np.arange(100, 6000, 500))
+    left, right = align(a, b)
+    assert np.count_nonzero((left >= 0) & (right >= 0)) == len(b)
+
+
+def test_ranks_are_aligned_by_iteration(tmp_path: Path) -> None:
+    def odd(step: int, rank: int) -> list[str]:
+        return ["WARNING - io.py:5 - slow read"] * (rank == 2 and step == 3)
+
+    snap = read(tmp_path / "job.log", trainer(5, odd=odd)).snapshot()
+    table = RowBuilder().update(snap)
+    comparison = Comparison(snap, table, [1, 2, CONSENSUS])
+    iterations = table.blocks.iteration[comparison.blocks].tolist()
+    assert iterations == [-1, 1, 2, 3, 4, 5]
+    texts = []
+    for block in comparison.blocks.tolist():
+        side = comparison.side(block)
+        for line in side.entries.tolist():
+            texts.append([snap.text(e)[:9] if e >= 0 else None for e in line])
+    assert [t for t in texts if None in t] == [[None, "slow read", None]]
+    assert sum(comparison.side(b).differs.sum() for b in comparison.blocks.tolist()) == 1
+    place = comparison.find(int(comparison.blocks[0]), -1, 1)
+    assert place is not None
+    assert snap.text(int(comparison.side(place[0]).entries[place[1], 1])) == "slow read"
+    assert comparison.find(*place, 1) is None
+    with pytest.raises(ValueError, match="2 to 8"):
+        Comparison(snap, table, [1])
+
+
+def test_marks_show_what_differs() -> None:
+    three = marks(["loss 2.5 at 7", "loss 2.5 at 7", "loss nan at 7"])
+    assert [len(m) for m in three] == [0, 0, 1]
+    assert three[2][0].start == 5 and three[2][0].end == 8
+    two = marks(["loss 2.5 at 7", "loss 2.6 at 7"])
+    assert [[(s.start, s.end) for s in m] for m in two] == [[(5, 8)], [(5, 8)]]
+    words = marks(["saved", "saved", "not saved"])
+    assert [len(m) for m in words] == [0, 0, 1]
