@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
@@ -24,7 +25,8 @@ from l4tui.exits import Exit, UsageError
 from l4tui.judge import judge
 from l4tui.opening import engine_options
 from l4tui.screens.job import JobScreen
-from l4tui.theme import DEFAULTS, THEMES, choose
+from l4tui.signals import ENDING, end_in_order
+from l4tui.theme import DEFAULTS, THEMES, choose, known_themes
 from l4tui.widgets.cells import clean
 from l4tui.widgets.sheet import ListSheet
 
@@ -79,8 +81,7 @@ class L4App(App[int]):
         self._found, self._config, self._keys = found, config, keys
         for theme in THEMES:
             self.register_theme(theme)
-        wanted = choose(config.theme, os.environ)
-        self.theme = wanted if wanted in self.available_themes else "l4tui"
+        self.theme = choose(config.theme, os.environ)
         self.set_class(config.ascii, "-ascii")
         if self.no_color:  # chosen by Textual before it knew that our themes draw on the terminal's own colours
             self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
@@ -89,9 +90,12 @@ class L4App(App[int]):
         """Give themes that are not ours the names our styles use."""
         return dict(DEFAULTS)
 
+    def on_load(self) -> None:
+        """Be ready for signals before the terminal is taken."""
+        self._catch_signals()
+
     def on_mount(self) -> None:
         """Open the job, or let the person choose one."""
-        self._catch_signals()
         if len(self._found.jobs) == 1:
             self.open_job(0)
         else:
@@ -121,7 +125,7 @@ class L4App(App[int]):
         several = len(self._found.jobs) > 1
         job = Job(
             folder.sources,
-            engine_options(self._config, newest),
+            replace(engine_options(self._config, newest), tail_first=True),
             found=None if several else self._found,  # a new file may be of any of several jobs
             follow=self._config.follow,
         )
@@ -149,7 +153,7 @@ class L4App(App[int]):
         import asyncio
 
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (*ENDING, signal.SIGINT):
             try:
                 loop.add_signal_handler(number, self.exit, 128 + number)
             except (RuntimeError, ValueError):  # not the main thread, as in tests
@@ -192,7 +196,7 @@ def _notice(found: Found, number: int) -> str:
 def run_app(found: Found, config: Config) -> int:
     """Show what was found until the person leaves; returns the exit code.
 
-    Raises UsageError when the keys of the settings clash or the ranks are no set.
+    Raises UsageError when the keys of the settings clash, the ranks are no set or there is no such theme.
     """
     try:
         keys = keymap(config.keys)
@@ -200,8 +204,11 @@ def run_app(found: Found, config: Config) -> int:
             RankSet.parse(config.ranks)
     except ValueError as error:  # a KeyClash is one
         raise UsageError(str(error)) from None
+    if config.theme != "auto" and config.theme not in known_themes():
+        raise UsageError(f"no theme {config.theme!r}: auto, {', '.join(sorted(known_themes()))}")
     app = L4App(found, config, keys)
     result = app.run(mouse=config.mouse)
+    end_in_order()  # the loop took its handlers with it; what called us may have children to stop
     sys.stdout.flush()
     if result is None:
         return int(Exit.USAGE) if app.return_code else int(Exit.OK)

@@ -97,6 +97,11 @@ THEMES = (
 )
 
 
+def known_themes() -> set[str]:
+    """Name the themes there are: ours and Textual's."""
+    return {theme.name for theme in THEMES} | set(BUILTIN_THEMES)
+
+
 def choose(wanted: str, environ: Mapping[str, str]) -> str:
     """Name the theme for this terminal; `wanted` is a theme's name or "auto"."""
     if wanted != "auto":
