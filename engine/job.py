@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from l4tui.engine import preview
 from l4tui.engine.blocks import blocks
 from l4tui.engine.cache import IndexCache
 from l4tui.engine.clock import ClockContext
@@ -47,6 +49,7 @@ class Options:
     jobs: int = 1  # processes that map; with one the caller's thread does
     dask: str = ""  # address of a scheduler whose workers map instead
     cache: IndexCache | None = None  # where finished indexes are kept
+    tail_first: bool = False  # show the end of a large job before the rest is read
 
 
 @dataclass
@@ -83,6 +86,7 @@ class Job:
         self.generation = 0  # counts readings from the start: entry ids of an earlier one mean nothing
         self.remarks: list[str] = []  # what a person may want to know about the reading
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
+        self._early: Snapshot | None = None  # of the tails, while the rest is read
         self._workers = Workers(self.options.jobs, self.options.dask)
         self._lock = threading.RLock()
         self._start_anew()
@@ -124,12 +128,50 @@ class Job:
                     self.version += 1
                 elif self.store.length:
                     self._start_anew()
+                    for reader in self.readers:
+                        reader.judged = 0
         known = sum(reader.at for reader in self.readers)
-        self._read_rest(stop, progress, final)
+        if self.options.tail_first and self.store.length == 0:
+            self._read_tails(stop, progress or _nobody)
+        try:
+            self._read_rest(stop, progress, final)
+        finally:
+            self._early = None
         if cache is not None and not stop.is_set():
             read = sum(reader.at for reader in self.readers)
             if read - known > read * WORTH_KEEPING and (why := keep(self, cache)):
                 self.remarks.append(why)
+
+    def _read_tails(self, stop: threading.Event, progress: Progress) -> None:
+        """Read the ends of a large job and show them until all is read; line numbers there are estimates."""
+        files = [reader for reader in self.readers if reader.source.feed is None]
+        total = sum(reader.source.size() for reader in files)
+        if total < preview.FROM:
+            return
+        tails = Job(self.sources, replace(self.options, jobs=1, dask="", cache=None))
+        over = time.monotonic() + preview.SECONDS
+        for reader in files:
+            if stop.is_set() or time.monotonic() > over:
+                return
+            tail = tails.readers[reader.source.index]
+            with contextlib.suppress(SourceError):
+                tails._judge(tail, reader.source.size())
+                for begin, end in preview.ranges_of(reader.source, len(files)):
+                    tails._skip_to(tail, begin)
+                    tails._read(tail, end, stop, final=True, told=_nobody)
+            reader.dialect, reader.judged = tail.dialect, tail.judged
+        if tails.store.length:
+            with self._lock:
+                self._early = replace(tails.snapshot(), is_complete=False)
+                self.generation += 1
+            progress(0, total)
+
+    def _skip_to(self, reader: Reader, offset: int) -> None:
+        """Go on reading further behind, as if the text between held lines like those before it."""
+        lines = self.merger.lines(reader.source.index)
+        if reader.at and offset > reader.at:
+            self.merger.skip(reader.source.index, lines * (offset - reader.at) // reader.at)
+        reader.at = offset
 
     def _read_rest(self, stop: threading.Event, progress: Progress | None, final: bool) -> None:
         total = sum(reader.source.size() for reader in self.readers)
@@ -293,8 +335,10 @@ class Job:
             self._read(reader, end, stop, final=True, told=_nobody)
 
     def snapshot(self) -> Snapshot:
-        """Return a frozen view of what has been read."""
+        """Return a frozen view of what has been read; of a large job's end as long as it is being read."""
         with self._lock:
+            if self._early is not None:
+                return self._early
             ranks = self.resolved()
             table = RankTable(ranks.rank, ranks.local_rank, ranks.node, ranks.attempt, ranks.stream, ranks.kind)
             book = self.merger.book

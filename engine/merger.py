@@ -105,6 +105,15 @@ class Merger:
         carry.lines += part.lines - continues
         carry.last = int(speaker[-1])
 
+    def lines(self, source: int) -> int:
+        """Return the physical lines merged of a source."""
+        carry = self.sources.get(source)
+        return carry.lines if carry is not None else 0
+
+    def skip(self, source: int, lines: int) -> None:
+        """Leave out lines of a source: what follows is so much further down."""
+        self.sources[source].lines += lines
+
     def forget(self, source: int) -> None:
         """Start a source anew: what follows is its first block again."""
         self.sources.pop(source, None)

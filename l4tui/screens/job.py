@@ -221,7 +221,7 @@ class JobScreen(Telling, SearchScreen):
 
     def _look_round(self) -> None:
         """Once a second: silence grows, and a job that has come to rest is judged."""
-        at_rest = self.feed.progress >= 1.0 and not self.is_live
+        at_rest = not self.snapshot.is_complete or (self.feed.progress >= 1.0 and not self.is_live)
         if self.feed.progress >= 1.0 and not self._bounded:
             self._bounded = True
             self._bound()
