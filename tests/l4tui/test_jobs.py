@@ -67,7 +67,8 @@ async def test_leaving_the_picker_leaves(tmp_path: Path) -> None:
 def test_settings_that_cannot_be_are_usage_errors(tmp_path: Path) -> None:
     write_job(tmp_path, 1001, 3)
     found = discover([str(tmp_path)])
-    for config in (Config(keys={"search": "j"}), Config(keys={"nothing": "j"}), Config(ranks="7-"), Config(theme="dusk")):
+    wrong = ({"keys": {"search": "j"}}, {"keys": {"nothing": "j"}}, {"ranks": "7-"}, {"theme": "dusk"})
+    for config in (Config(**settings) for settings in wrong):  # type: ignore[arg-type]
         try:
             run_app(found, config)
         except UsageError as error:
