@@ -14,6 +14,7 @@ from l4tui import config as settings
 from l4tui import options
 from l4tui.commands import COMMANDS
 from l4tui.exits import Exit, UsageError
+from l4tui.signals import end_in_order
 
 
 class CommandModule(Protocol):
@@ -109,6 +110,8 @@ def dispatch(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run l4tui and return its exit code; every error is one line on stderr."""
+    if argv is None:
+        end_in_order()
     try:
         if sys.stdout is None:
             raise UsageError("standard output is closed")

@@ -120,3 +120,25 @@ def test_no_color_draws_no_colour(log: Path) -> None:
         assert b"38;2;" not in terminal.received and b"48;2;" not in terminal.received
     finally:
         terminal.close()
+
+
+def test_an_interrupt_from_outside_ends_as_ctrl_c_does(opened: Terminal) -> None:
+    opened.kill(signal.SIGINT)
+    assert opened.end() == 130
+    assert opened.modes_left_on() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_ended_while_it_starts_leaves_nothing(tmp_path: Path, number: int) -> None:
+    terminal = Terminal(["demo"], TMPDIR=str(tmp_path))
+    try:
+        for _ in range(300):
+            if any(tmp_path.iterdir()):
+                break
+            signal.sigtimedwait([], 0.02)
+        terminal.kill(number)
+        assert terminal.end() == 128 + number
+        assert list(tmp_path.iterdir()) == []
+        assert terminal.modes_left_on() == []
+    finally:
+        terminal.close()
