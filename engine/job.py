@@ -292,6 +292,8 @@ class Job:
                 self._merge(one, translations.setdefault(dialect, Translation()))
                 done += one.end - one.offset
                 progress(done, total)
+        if self._workers.problem:
+            self.remarks.append(self._workers.problem)
         self._workers.close(wait=not stop.is_set())
 
     def _merge(self, block: Mapped, translation: Translation) -> None:

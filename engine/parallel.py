@@ -19,6 +19,7 @@ from threading import Event
 from typing import TypeVar
 
 WAIT = 0.05  # seconds between two looks at `stop`
+CONNECT = 10.0  # seconds in which a scheduler answers
 MOST_DEATHS = 3  # after so many broken pools no new one is made
 MOST_JOBS = 8  # by default: the merge keeps up with no more
 
@@ -42,6 +43,7 @@ class Workers:
         self._executor: Executor | None = None
         self._client: object = None
         self._deaths = 0
+        self.problem = ""  # why no worker could be had, in words
 
     def run(self, function: Callable[[_Task], _Result], tasks: Iterable[_Task], stop: Event) -> Iterator[_Result]:
         """Yield the result of every task, in order; ends early when `stop` is set.
@@ -50,10 +52,9 @@ class Workers:
         """
         waiting = iter(tasks)
         pending: deque[tuple[_Task, Future[_Result] | None]] = deque()
-        room = max(2 * self.jobs, 2)
         try:
             while not stop.is_set():
-                while len(pending) < room and (task := next(waiting, None)) is not None:
+                while len(pending) < 2 * self.jobs and (task := next(waiting, None)) is not None:
                     pending.append((task, self._submit(function, task)))
                 if not pending:
                     return
@@ -76,7 +77,10 @@ class Workers:
             return self._executor.submit(function, task)
         except (BrokenProcessPool, RuntimeError):
             self._broken()
-            return None
+        except (ImportError, OSError, ValueError) as error:
+            self._deaths = MOST_DEATHS
+            self.problem = f"{self.dask or 'worker processes'}: {_words(error)}: all is read in this process"
+        return None
 
     def _result(
         self, function: Callable[[_Task], _Result], task: _Task, future: Future[_Result] | None, stop: Event
@@ -109,7 +113,7 @@ class Workers:
             from distributed import Client  # 600 ms CPU, and an extra: only where it is asked for
 
             logging.getLogger("distributed").setLevel(logging.ERROR)
-            client = Client(self.dask, set_as_default=False)
+            client = Client(self.dask, set_as_default=False, timeout=CONNECT)
             self._client = client
             self.jobs = max(len(client.scheduler_info()["workers"]), 1)
             executor: Executor = client.get_executor()
@@ -121,11 +125,20 @@ class Workers:
     def close(self, wait: bool = False) -> None:
         """End the workers; without `wait` what they are still at is of no use any more."""
         if self._executor is not None:
-            self._executor.shutdown(wait=wait, cancel_futures=True)
+            if self._client is None:
+                self._executor.shutdown(wait=wait, cancel_futures=True)
             self._executor = None
         if self._client is not None:
             self._client.close()  # type: ignore[attr-defined]
             self._client = None
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ImportError):
+        return "dask is not installed (pip install 'l4tui[cluster]')"
+    if isinstance(error, TimeoutError):
+        return "no scheduler answers"
+    return str(error).split("\n", 1)[0]
 
 
 def _heed_only_the_pool() -> None:

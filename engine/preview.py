@@ -1,4 +1,4 @@
-"""Where a large job is read before all else: the heads, which tell who is who, and the tails, which tell how it ended."""
+"""Where a large job is read before all else: heads, which tell who is who, and tails, which tell how it ended."""
 
 from __future__ import annotations
 

@@ -73,6 +73,7 @@ class Config:
     world_size: int = _setting("read", whole, 0, "Ranks of the job where the text cannot tell; 0: unknown.", "64")
     map: Path | None = _setting("read", path, None, 'A file of lines such as "n12 96-103".', '"nodes.txt"')
     jobs: int = _setting("read", whole, 0, "Processes that index; 0: one a core.", "0")
+    dask: str = _setting("read", text, "", "A Dask scheduler whose workers index instead.", '"tcp://host:8786"')
     max_mem: int = _setting("read", size, 0, "Memory of the index before it goes to a file; 0: a default.", '"4GB"')
 
     cache: bool = _setting("cache", truth, True, "Keep finished indexes for the next time.", "true")

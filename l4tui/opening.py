@@ -65,6 +65,7 @@ def engine_options(config: Config, newest: int) -> Options:
         utc_offset_s=offset,
         formats=own_formats(config),
         jobs=config.jobs or cores(),
+        dask=config.dask,
         cache=IndexCache(config.cache_dir or default_folder(), config.cache_max) if config.cache else None,
     )
 

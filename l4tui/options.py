@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-_READING = ("ranks_per_node", "world_size", "map", "tz", "jobs", "max_mem", "cache", "cache_dir")
+_READING = ("ranks_per_node", "world_size", "map", "tz", "jobs", "dask", "max_mem", "cache", "cache_dir")
 _CHOOSING = ("ranks", "since", "until")
 _SCREEN = ("follow", "ascii", "theme", "keys")
 _SWITCHES = ("cache", "follow", "ascii")
@@ -33,6 +33,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--map", metavar="FILE", help='a file of lines "node ranks", as in "n12 96-103"')
     group.add_argument("--tz", metavar="ZONE", help="zone of times that name none: UTC, +02:00, Europe/Berlin")
     group.add_argument("--jobs", metavar="N", help="processes that index (default: one a core)")
+    group.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler whose workers index: tcp://host:8786")
     group.add_argument("--max-mem", metavar="SIZE", help="memory of the index before it goes to a mapped file: 4GB")
     group.add_argument(
         "--no-cache", dest="cache", action="store_const", const=False, help="neither read nor write the index cache"
