@@ -112,7 +112,7 @@ class _Scan:
         """Read one token."""
         start, end = match.span()
         if match["skip"]:
-            self.last = ""
+            self.last = "progress" if match["skip"].startswith("0%|") else ""
         elif match["text"] or match["qkey"]:
             self._text(match)
         elif match["odd"]:

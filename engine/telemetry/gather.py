@@ -9,7 +9,8 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_CLASSES = (4, 8, 12, 20, 32)  # bytes: numbers are read in groups of about the same width
+WIDEST = 32  # bytes of a number
+_CLASSES = (4, 8, 12, 20, WIDEST)  # numbers are read in groups of about the same width
 _COMMA = 44
 
 

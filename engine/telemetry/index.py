@@ -1,9 +1,10 @@
-"""All series of a job: values per block as read, and what rank, iteration and time they have by now."""
+"""All series of a job: values by piece of the log as read, and what rank, iteration and time they have by now."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.telemetry.catalog import Catalog, SeriesInfo
-from l4tui.engine.telemetry.extraction import EMPTY, Batch, Extractor
+from l4tui.engine.telemetry.extraction import Extractor
 from l4tui.engine.telemetry.fields import Type
+from l4tui.engine.telemetry.reading import EMPTY, Batch
 from l4tui.engine.telemetry.rules import Rule
 
-MOST_KEPT = 24_000_000  # samples held (16 bytes each); beyond it blocks are read again when asked for
-WAYS = 8  # unread blocks are taken from so many places of the job, so that a chart has its outline first
+MOST_KEPT = 24_000_000  # samples held (16 bytes each); beyond it pieces are read again when asked for
+WAYS = 8  # unread pieces are taken from so many places of the job, so that a chart has its outline first
+SMALL, LARGE = 1024, 16_384  # entries read at a time: few at the beginning of a block, so that first points come soon
 
 
 class Points(NamedTuple):
@@ -59,42 +62,54 @@ class TelemetryIndex:
     def _start(self, generation: int) -> None:
         self._generation = generation
         self._extractor.forget()
-        self._batches: dict[int, Batch] = {}  # block → values
-        self._passed: dict[int, NDArray[np.int32]] = {}  # block whose values are not held → its series
+        self._blocks = 0  # cut into pieces so far
+        self._ends: dict[int, int] = {}  # piece (its first entry) → its end
+        self._unread: dict[int, None] = {}  # pieces, in order
+        self._batches: dict[int, Batch] = {}  # piece → values
+        self._passed: dict[int, NDArray[np.int32]] = {}  # piece whose values are not held → its series
         self._held = 0
         self._totals = _Totals()
 
     def update(self, snap: Snapshot, stop: threading.Event | None = None) -> bool:
-        """Read the blocks that are new in the snapshot; say whether any was. Stops between two blocks."""
+        """Read what is new in the snapshot; say whether anything was. Stops between two pieces."""
         news = False
-        for block in self._missing(snap):
+        for piece in self._missing(snap):
             if stop is not None and stop.is_set():
                 break
-            self._read(snap, block)
+            self._read(snap, piece)
             news = True
         return news
 
     def _missing(self, snap: Snapshot) -> list[int]:
-        """Return blocks that have not been read: first one of each part of the job, then the next ones."""
+        """Return pieces that have not been read: first one of each part of the job, then the next ones."""
         with self._lock:
             if snap.generation != self._generation:
                 self._start(snap.generation)
-            blocks = [b for b in range(len(snap.blocks.first)) if b not in self._batches and b not in self._passed]
-        stride = max(1, -(-len(blocks) // WAYS))
-        return [b for k in range(stride) for b in blocks[k::stride]]
+            first = snap.blocks.first
+            ends = [*first[self._blocks + 1 :].tolist(), snap.length]
+            for low, end in zip(first[self._blocks :].tolist(), ends, strict=False):
+                if end > low:
+                    bounds = [low, *range(low + SMALL, end, LARGE), end]
+                    self._ends.update(pairwise(bounds))
+                    self._unread.update(dict.fromkeys(bounds[:-1]))
+            self._blocks = len(first)
+            pieces = list(self._unread)
+        stride = max(1, -(-len(pieces) // WAYS))
+        return [piece for k in range(stride) for piece in pieces[k::stride]]
 
-    def _read(self, snap: Snapshot, block: int) -> Batch:
+    def _read(self, snap: Snapshot, piece: int) -> Batch:
         with self._lock:
-            known = self._batches.get(block)
+            known = self._batches.get(piece)
             if known is not None:
                 return known
-            batch = self._extractor.block(snap, block)
-            if block in self._passed:
+            batch = self._extractor.read(snap, piece, self._ends[piece])
+            if piece in self._passed:
                 return batch
+            self._unread.pop(piece, None)
             if self._held + len(batch.value) > self._most:
-                self._passed[block] = np.unique(batch.series)
+                self._passed[piece] = np.unique(batch.series)
             else:
-                self._batches[block] = batch
+                self._batches[piece] = batch
                 self._held += len(batch.value)
             self._totals.add(batch, snap.iteration, len(self.catalog.infos))
             return batch
@@ -119,10 +134,10 @@ class TelemetryIndex:
         series = self.catalog.find(name)
         with self._lock:
             parts = [batch for _, batch in sorted(self._batches.items())] if series >= 0 else []
-            again = [b for b, known in self._passed.items() if series in known]
+            again = [p for p, known in self._passed.items() if series in known]
         found = [(p.entry[s], p.value[s]) for p in parts if (s := p.of(series)).stop > s.start]
-        for block in again:
-            batch = self._read(snap, block)
+        for piece in again:
+            batch = self._read(snap, piece)
             found.append((batch.entry[batch.of(series)], batch.value[batch.of(series)]))
         if not found:
             found = [(EMPTY.entry, EMPTY.value)]
@@ -134,18 +149,17 @@ class TelemetryIndex:
     def query(
         self, snap: Snapshot, names: Sequence[str] | None, ranks: Sequence[int] | None, stop: threading.Event
     ) -> Iterator[Points]:
-        """Yield samples a block at a time, in any order of blocks, until all are read or `stop` is set.
+        """Yield samples piece by piece, in any order of pieces, until all are read or `stop` is set.
 
         What has been read comes first; the others are read on the way and kept. names: unique names, None for all.
         """
         missing = self._missing(snap)
-        later = set(missing)
         with self._lock:
-            ready = sorted((set(self._batches) | set(self._passed)) - later)
-        for block in [*ready, *missing]:
+            ready = sorted({*self._batches, *self._passed})
+        for piece in [*ready, *missing]:
             if stop.is_set():
                 return
-            batch = self._read(snap, block)
+            batch = self._read(snap, piece)
             wanted = np.unique(batch.series) if names is None else [self.catalog.find(name) for name in names]
             for series in [int(s) for s in wanted]:
                 at = batch.of(series)

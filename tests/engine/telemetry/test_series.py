@@ -22,7 +22,7 @@ MEGATRON = (
 # a line: {name: (value, unit)}; identity, times, versions, paths and ranges are no values
 READ_OFF = [
     (
-        "iteration       20/    1000 | elapsed time per iteration (ms): 1354.9 | lm loss: 1.203115E+01 | nan rows:   0 |",
+        "iteration       20/    1000 | elapsed time per iteration (ms): 1354.9 | lm loss: 1.203115E+01 | nan rows: 0 |",
         {
             "iteration": (20, ""), "iteration total": (1000, ""), "elapsed time per iteration": (1354.9, "ms"),
             "lm loss": (12.03115, ""), "nan rows": (0, ""),
@@ -116,7 +116,7 @@ def test_texts_are_series_too(tmp_path: Path) -> None:
 
 
 def test_json_fields_on_both_sides_of_the_message(tmp_path: Path) -> None:
-    row = '{{"ts": "2026-01-02T10:11:{i:02d}Z", "level": "INFO", "rank": 3, "lr": 0.{i}, "msg": "train", "loss": {v}}}\n'
+    row = '{{"ts": "2026-01-02T10:11:{i:02d}Z", "level": "INFO", "rank": 3, "lr": 0.{i}, "msg": "go", "loss": {v}}}\n'
     snap = snap_of(tmp_path, "".join(row.format(i=i, v=i * 1.5) for i in range(10, 20)))
     index = TelemetryIndex()
     index.update(snap)
