@@ -167,7 +167,7 @@ def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: lis
     stopped = all(f.cause == "scheduler" for f in strong)  # a time limit also ends what somebody else had stalled
     for_job = (weights.job - STALLED * stopped) if strong else 0.0
     together = _together(ranks, nodes)
-    odds = [10 ** (c.decibans / 10) for c in ranks]
+    odds = [10 ** (c.decibans / 10) - 1 for c in ranks]  # who has nothing against them weighs nothing, however many
     total = sum(odds) + 10 ** (weights.nobody / 10) + (10 ** (for_job / 10) if for_job else 0.0)
     if for_job >= max(best, weights.nobody) and for_job > 0:
         return Blame((), (), tuple(job), "job", round(10 ** (for_job / 10) / total, 3))
@@ -175,7 +175,7 @@ def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: lis
         return Blame((), (), tuple(job), "none", round(10 ** (weights.nobody / 10) / total, 3))
     listed = [c for c in ranks if c.decibans >= LEAST]
     listed = listed[: max(SHOWN, len(together))]
-    share = sum(10 ** (c.decibans / 10) for c in together) if together else 10 ** (best / 10)
+    share = sum(10 ** (c.decibans / 10) - 1 for c in together) if together else 10 ** (best / 10)
     scope = "nodes" if _is_nodes(case, together, nodes) else "ranks"
     nodes = [c for c in nodes if c.decibans >= LEAST][:SHOWN]
     accused = tuple(c.rank for c in together)

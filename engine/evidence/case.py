@@ -226,12 +226,11 @@ class Case:
         writers = [len(np.unique(j.rank[rows[at == e]])) for e in range(len(events))]
         lines = np.bincount(at)
         best = max(range(len(events)), key=lambda e: (writers[e] > 1, writers[e] >= max(writers) / 2, int(lines[e])))
-        out: dict[int, tuple[int, int]] = {}
-        for row in rows[at == best].tolist():
-            rank = int(j.rank[row])
-            if rank not in out or int(j.iteration[row]) >= out[rank][0]:
-                out[rank] = (int(j.iteration[row]), row)
-        return out
+        rows = rows[at == best]
+        rows = rows[np.lexsort((rows, j.iteration[rows], j.rank[rows]))]
+        ranks = j.rank[rows]
+        lasts = rows[np.append(ranks[1:] != ranks[:-1], True)]
+        return {int(j.rank[row]): (int(j.iteration[row]), row) for row in lasts.tolist()}
 
     @cached_property
     def ticks(self) -> Ints:

@@ -81,7 +81,7 @@ def _lacks_report(case: Case) -> list[Finding]:
 
 
 def _vanished(case: Case) -> list[Finding]:
-    """A node whose logs just stop: no report of a rank and no word of its launcher, while all other nodes tell of the end."""
+    """A node whose logs just stop, without a rank's report or a launcher's word, while all others tell of the end."""
     nodes = {r: node for r in case.ranks if (node := case.node_of(r)) is not None}
     places = set(nodes.values())
     if case.completed or len(places) < 2 or len(nodes) < len(case.ranks):

@@ -172,39 +172,41 @@ def _stage(case: Case, row: int) -> str:
 
 def _bursts(case: Case) -> list[Finding]:
     """Warnings that every rank of one node repeats far more often than any rank elsewhere."""
-    nodes = _nodes(case)
+    nodes = [(node, ranks) for node, ranks in _nodes(case).items() if ranks]
     if len(nodes) < 2:
         return []
     j = case.journal
+    size = max(max(ranks) for _, ranks in nodes) + 1
+    members = np.concatenate([ranks for _, ranks in nodes])
+    starts = np.cumsum([0, *(len(ranks) for _, ranks in nodes[:-1])])
+    smallest = min(len(ranks) for _, ranks in nodes)
     out = []
     for rows in _rows_by_event(case).values():
-        ranks, counts = np.unique(j.rank[rows], return_counts=True)
-        count = dict(zip(ranks.tolist(), counts.tolist(), strict=True))
-        for node, there in nodes.items():
-            least = min(count.get(r, 0) for r in there)
-            most = max((n for r, n in count.items() if r not in there), default=0)
-            if least < max(BURST, TIMES * most) or 2 * len(there) > len(case.ranks):
-                continue
-            mine = rows[np.isin(j.rank[rows], there)]
-            onset = _onset(case, mine)
-            text = j.text(int(mine[0])).strip()[:160]
-            for rank in there:
-                out.append(
-                    Finding(
-                        KIND,
-                        Strength.STRONG,
-                        f"the ranks of {node} repeat, {least} times or more each: {text}",
-                        rank,
-                        None,
-                        tuple(int(r) for r in mine if r >= onset),
-                        True,
-                        int(j.iteration[onset]),
-                        _stage(case, onset),
-                        "storage",
-                        ("check storage and network of this node",),
-                    )
-                )
+        if len(rows) < BURST * smallest:
+            continue
+        count = np.bincount(np.minimum(j.rank[rows], size), minlength=size + 1)[members]
+        least, most = np.minimum.reduceat(count, starts), np.maximum.reduceat(count, starts)
+        top = np.sort(most)[-2:]
+        for at in np.flatnonzero(least >= BURST).tolist():
+            elsewhere = int(top[0] if most[at] == top[1] else top[1])
+            node, there = nodes[at]
+            if least[at] >= TIMES * elsewhere and 2 * len(there) <= len(case.ranks):
+                out += _burst(case, node, there, rows[np.isin(j.rank[rows], there)], int(least[at]))
     return out
+
+
+def _burst(case: Case, node: str, ranks: list[int], rows: Ints, least: int) -> list[Finding]:
+    """Word a burst of one node; its rows count from where it is dense."""
+    onset = _onset(case, rows)
+    text = case.journal.text(int(rows[0])).strip()[:160]
+    iteration, stage = int(case.journal.iteration[onset]), _stage(case, onset)
+    sentence = f"the ranks of {node} repeat, {least} times or more each: {text}"
+    kept = tuple(int(r) for r in rows if r >= onset)
+    todo = ("check storage and network of this node",)
+    return [
+        Finding(KIND, Strength.STRONG, sentence, rank, None, kept, True, iteration, stage, "storage", todo)
+        for rank in ranks
+    ]
 
 
 def _onset(case: Case, rows: Ints) -> int:

@@ -70,7 +70,7 @@ def closed(rank: int, step: int) -> list[Said]:
 
 def timed_out(rank: int, step: int, **more: object) -> list[Said]:
     """Write what a rank says that waited in vain."""
-    error = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete"
+    error = "RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete"
     return raised(rank, error, step, **more)  # type: ignore[arg-type]
 
 

@@ -159,7 +159,8 @@ def test_a_straggler_is_slow_before_the_collective() -> None:
     for n in range(1, 40):
         for r in EIGHT:
             slow = r == 5 and n >= 25
-            times = f"data {4 + (n * r) % 3}.0 forward {520 if slow else 110}.5 backward {240 if r == 5 or n < 25 else 650}.1"
+            waits = r != 5 and n >= 25
+            times = f"data {4 + n * r % 3}.0 forward {520 if slow else 110}.5 backward {650 if waits else 240}.1"
             lines.append(said(r, f"step {n} loss 2.5, times ms: {times}", n, marked=True))
     found = told(lines)
     assert found.blame.accused == (5,) and found.verdict.iteration == 25 and found.verdict.cause == "straggler"

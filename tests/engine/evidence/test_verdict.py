@@ -25,7 +25,7 @@ def test_a_restart_that_recovers_still_names_the_culprit() -> None:
 
 def test_an_attempt_that_only_fails_to_connect_is_an_aftermath() -> None:
     lines = [*steps(EIGHT, 9), launcher("failed (exitcode: -9) local_rank: 1 (pid: 7)", node="n1")]
-    error = "RuntimeError: Gloo connectFullMesh failed with [pair.cc:152] timed out connecting: SO_ERROR: Connection refused"
+    error = "RuntimeError: Gloo connectFullMesh failed with [pair.cc:152] SO_ERROR: Connection refused"
     lines += [x._replace(attempt=1) for r in EIGHT if r for x in raised(r, error, stage="init")]
     found = told(lines)
     assert (found.outcome, found.blame.accused) == ("failed", (5,))
@@ -43,7 +43,7 @@ def test_attempts_are_told_apart_without_numbers() -> None:
 def test_a_time_limit_is_nobodys_fault() -> None:
     lines = [
         *steps(EIGHT, 9),
-        launcher("slurmstepd: error: *** STEP 9.0 ON n0 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***"),
+        launcher("slurmstepd: error: *** STEP 9.0 CANCELLED AT 2026-01-01 DUE TO TIME LIMIT ***"),
     ]
     found = told(lines)
     assert (found.blame.scope, found.verdict.cause, found.outcome) == ("job", "scheduler", "failed")
