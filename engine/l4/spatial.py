@@ -5,8 +5,9 @@ and it grows slowly, so that a flood does not drown the rest. Events with the sa
 one traceback, of one banner) share a column.
 
 - From `LEAST_FOREST` units on the degree is the Isolation Forest's anomaly score (Liu, Ting, Zhou 2008; 0.5 is
-  average). It sees the `COLUMNS` in which somebody stands out most (`OUTSTANDING`) or few differ from the rest (`FEW`), each as often as its square of z is high: a forest that draws its splits from
-  thousands of columns of chance never meets the ten that matter. Without any column all degrees are 0.
+  average). It sees the `COLUMNS` in which somebody stands out most (`OUTSTANDING`) or few differ from the rest (`FEW`),
+  each as often as its square of z is high: a forest that draws its splits from thousands of columns of chance never
+  meets the ten that matter. Without any column all degrees are 0.
 - With fewer, trees of a handful of leaves tell nothing: the degree is e / (e + K), e being by how much the sum over
   events of the squared robust z (median, MAD with a floor of 1: Poisson) exceeds the median of the units.
 - With fewer than `LEAST_UNITS` there is no majority, and every degree is 0.

@@ -36,7 +36,8 @@ class Size(NamedTuple):
 def texts(events: int) -> list[str]:
     """Return the message of each event; names are words, since digits are masked."""
     letters = "abcdefghijklmnopqrstuvwxyz"
-    fixed = ["step 5 of 9 loss 2.5", "backward done", "RuntimeError: Connection closed by peer", "RuntimeError: ring lost"]
+    errors = ["RuntimeError: Connection closed by peer", "RuntimeError: ring lost"]
+    fixed = ["step 5 of 9 loss 2.5", "backward done", *errors]
     names = (letters[n // 676 % 26] + letters[n // 26 % 26] + letters[n % 26] for n in range(events - len(fixed)))
     return [*fixed, *(f"worker note {name} seen" for name in names)]
 
@@ -51,10 +52,11 @@ def job(size: Size, culprit: int = 777, seed: int = 0) -> Journal:
     popular = 4 + (rng.pareto(1.0, size.chatter) * 20).astype(np.int64) % (size.events - 4)
     last = np.full(size.ranks + 40, size.iterations + 1)
     failing = np.r_[np.full(40, culprit), np.arange(size.ranks)]
+    errors = np.where(failing == culprit, LOST, CLOSED)
     parts = {
         "iteration": np.r_[iteration, iteration, noise, last],
         "rank": np.r_[rank, rank, rng.integers(0, size.ranks, size.chatter), failing],
-        "event": np.r_[np.full(grid, BACKWARD), np.full(grid, STEP), popular, np.where(failing == culprit, LOST, CLOSED)],
+        "event": np.r_[np.full(grid, BACKWARD), np.full(grid, STEP), popular, errors],
         "late": np.r_[np.zeros(grid), np.full(grid, 0.8), rng.random(size.chatter), np.linspace(0, 0.9, len(last))],
     }
     order = np.lexsort((parts["late"], parts["iteration"]))
