@@ -41,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an outside finding: node:n12@12:03, rank:7",
     )
     parser.add_argument("--max-lines", type=int, default=1000, metavar="N", help="line ranges per event (default 1000)")
+    parser.add_argument("--follow", action="store_true", help="read on until a verdict stands or the job ends")
+    parser.add_argument(
+        "--on-verdict", metavar="CMD", help="with --follow: run this shell command with the JSON report on its stdin"
+    )
     options.add_reading(parser)
 
 
@@ -50,12 +54,14 @@ def run(args: argparse.Namespace, config: Config) -> int:
     from l4tui.opening import open_jobs
 
     baseline = _baseline(args.baseline, config)
-    texts, alarm = [], False
-    for _, job in open_jobs(args.paths, config):
-        report = _report(job, args, config, baseline)
-        alarm = alarm or should_alarm(report)
-        texts.append(_render(report, args.format))
-    text = "".join(texts)
+    if args.follow:
+        reports = [_follow(args, config, baseline)]
+    elif args.on_verdict:
+        raise UsageError("--on-verdict needs --follow")
+    else:
+        reports = [_report(job, args, baseline) for _, job in open_jobs(args.paths, config)]
+    alarm = any(should_alarm(report) for report in reports)
+    text = "".join(_render(report, args.format) for report in reports)
     if args.output and args.output != "-":
         Path(args.output).write_text(text, "utf-8")
     else:
@@ -63,22 +69,40 @@ def run(args: argparse.Namespace, config: Config) -> int:
     return Exit.FOUND if args.check and alarm else Exit.OK
 
 
-def _report(job: Job, args: argparse.Namespace, config: Config, baseline: Baseline | None) -> Table:
-    from l4tui.engine.l4.pipeline import iteration_tables
-    from l4tui.engine.report import build_report
+def _follow(args: argparse.Namespace, config: Config, baseline: Baseline | None) -> Table:
+    from l4tui.reportlive import follow, open_following, run_command
+
+    def told(report: Table) -> None:
+        if args.on_verdict:
+            run_command(args.on_verdict, _render(report, "json"))
+
+    def judge(job: Job) -> Table:
+        return _judge(job, job.snapshot(), args, baseline, 0.0)
+
+    return follow(open_following(args.paths, config), judge, told)
+
+
+def _report(job: Job, args: argparse.Namespace, baseline: Baseline | None) -> Table:
     from l4tui.opening import read
 
     began = time.monotonic()
     snap = read(job)
-    indexed = time.monotonic()
+    return _judge(job, snap, args, baseline, time.monotonic() - began)
+
+
+def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baseline | None, index_s: float) -> Table:
+    from l4tui.engine.l4.pipeline import iteration_tables
+    from l4tui.engine.report import build_report
+
+    began = time.monotonic()
     found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap))
     degrees, iterations = found.case.l4.degrees(), iteration_tables(found.case)
     return build_report(
         snap,
         found,
         read_bytes=sum(reader.at for reader in job.readers),
-        index_s=indexed - began,
-        diagnose_s=time.monotonic() - indexed,
+        index_s=index_s,
+        diagnose_s=time.monotonic() - began,
         jobs=baseline.jobs if baseline else 0,
         degrees=degrees,
         iterations=iterations,
