@@ -167,7 +167,10 @@ class Finder:
                 raise SourceError(f"{path}: nothing matches")
             self.roots.append(path)
             for match in matches:
-                self._add_named(match)
+                try:
+                    self._add_named(match)
+                except SourceError as error:  # one of many, and not named itself
+                    self.left_out.append(LeftOut(match, str(error).removeprefix(f"{match}: ")))
         else:
             self._add_named(path)
 
@@ -286,17 +289,28 @@ def list_files(root: str, left_out: list[LeftOut]) -> Iterator[str]:
             path = os.path.join(folder, entry.name)  # noqa: PTH118 - Path would drop a leading ./
             if entry.name.startswith(".") or entry.name in SKIPPED:
                 left_out.append(LeftOut(path, "hidden"))
-            elif entry.is_dir():
+            elif (kind := _kind(entry)) == "folder":
                 below.append(path)
-            elif entry.is_file():
+            elif kind == "file":
                 count += 1
                 if count > MOST:
                     left_out.append(LeftOut(root, f"only the first {MOST:,} files were looked at"))
                     return
                 yield path
             else:
-                left_out.append(LeftOut(path, "broken link" if entry.is_symlink() else "a pipe or device"))
+                left_out.append(LeftOut(path, kind))
         pending.extend(reversed(below))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    try:
+        if entry.is_dir():
+            return "folder"
+        if entry.is_file():
+            return "file"
+    except OSError as error:  # a link in a circle, or to where we may not look
+        return reason(error)
+    return "broken link" if entry.is_symlink() else "a pipe or device"
 
 
 def look_at(path: str, size: int) -> Content:

@@ -23,6 +23,7 @@ from l4tui.engine.tidy import Tidy, tidy
 MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plans by their first words
 MOST_CROWDS = 1 << 12
 SMALL = 4096  # identity numbers below it are looked up in a table
+MOST_ITERATION = 2**31 - 2  # the column holds int32; a number above it counts something else
 
 _ZEROS = np.array([48 * (10**n - 1) // 9 for n in range(WIDEST + 1)], np.int64)
 _TEXT = {"task", "rank", "local_rank", "self_rank", "own_device", "pid", "tid", "attempt"}
@@ -107,6 +108,7 @@ class Mapper:
         if loose.any():
             flags = flags | np.where(loose, np.uint16(Flag.LOOSE), np.uint16(0))
             self._read_loose(t.data, begin, plan, np.flatnonzero(loose), speaker, time, dateless, mark)
+        mark[mark > MOST_ITERATION] = UNKNOWN
         flags = flags | np.where(time != NO_TIME, np.uint16(Flag.TIMED), np.uint16(0))
         flags |= np.where(mark >= 0, np.uint16(Flag.MARKED), np.uint16(0))
         if self.dialect.piece:

@@ -249,7 +249,6 @@ class Merger:
             return np.full(len(lane), carry.after, np.int32)
         while self._after.length < len(self._lane_ids):
             self._after.append(UNKNOWN)
-        mark = np.minimum(mark, 2**31 - 2)
         after = np.where(marker == Marker.CLOSE, mark + 1, mark)
         of_source = _forward(mark, after, marked, np.full(len(lane), carry.after), np.zeros(len(lane), np.int64))
         if marked.any():

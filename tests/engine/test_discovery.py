@@ -103,6 +103,17 @@ def test_paths_are_spelled_as_given(tmp_path, monkeypatch):
     assert [source.path for source in discover(["logs/**/*.log"]).order] == ["logs/a/x.log", "logs/y.log"]
 
 
+def test_what_cannot_be_looked_at_is_left_out(tmp_path):
+    make(tmp_path, {"rank_0.log": "hello\n"})
+    (tmp_path / "rank_1.log").symlink_to("rank_2.log")
+    (tmp_path / "rank_2.log").symlink_to("rank_1.log")
+    for path in (tmp_path, tmp_path / "*.log"):
+        found = discover([str(path)])
+        assert [Path(source.path).name for source in found.order] == ["rank_0.log"]
+        assert [Path(left.path).name for left in found.left_out] == ["rank_1.log", "rank_2.log"]
+        assert "link" in found.left_out[0].why
+
+
 def test_several_paths_are_one_job_in_their_order(tmp_path):
     make(tmp_path, {"slurm-2.out": "2\n", "slurm-1.out": "1\n", "more/slurm-3.out": "3\n", "run.sh": "#!/bin/sh\n"})
     names = ["slurm-2.out", "run.sh", "more", "slurm-1.out", "slurm-2.out"]

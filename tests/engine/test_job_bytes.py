@@ -111,3 +111,11 @@ def test_burst_is_absorbed(tmp_path):
     writer.join()
     assert per_rank(job) == dict.fromkeys(range(8), 5000)
     job.close()
+
+
+def test_a_number_too_large_is_no_iteration(tmp_path):
+    lines = [b"[rank0]: iteration 7/ 9 | loss 1.5", b"[rank0]: iteration 99999999999999999999/ 9 | loss 1.5"]
+    (tmp_path / "job.log").write_bytes(b"\n".join(lines * 3) + b"\n")
+    job = follow(tmp_path / "job.log")
+    assert set(job.snapshot().iteration.tolist()) <= {7, 8}
+    job.close()

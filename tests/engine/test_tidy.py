@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from l4tui.engine.formats import Dialect
+from l4tui.engine.formats import Dialect, detect
 from l4tui.engine.model import Flag
 from l4tui.engine.tidy import clean, last_state, tidy
 
@@ -77,3 +77,13 @@ def test_every_line_is_there_once(block):
     assert t.begin[heads].tolist() == starts.tolist()
     for control in (b"\x1b", b"\0", b"\r"):
         assert control not in t.data
+
+
+def test_a_byte_order_mark_belongs_to_no_rank() -> None:
+    block = b"\xef\xbb\xbf[default0]:step 1\n[default1]:step 1\n\xef\xbb\xbf[default0]:step 2\n"
+    dialect = detect(block.splitlines() * 4)
+    whole = tidy(block, dialect)
+    assert whole.data == b"[default0]:step 1\n[default1]:step 1\n[default0]:step 2\n"
+    assert whole.begin.tolist() == [0, 21, 39]
+    assert (whole.flags & Flag.ODD > 0).tolist() == [True, False, True]
+    assert clean(block[:20]) == b"[default0]:step 1"
