@@ -1,8 +1,8 @@
 """`--ranker l4`: nodes and ranks by anomaly degree, and the events that the method calls failure-indicating.
 
-Those are the events left after the filter that made a flagged rank or node anomalous, that a flagged iteration has more
-of than others, or that the failure library knows; the library alone tells what is cascade and teardown. Nothing of the
-evidence kinds is used.
+Those are the events left after the filter that made the oddest ranks and nodes anomalous (of a degree of at least
+`NEAR` times the highest), that the last flagged iteration has more of than others, or that the failure library knows;
+the library alone tells what is cascade and teardown. Nothing of the evidence kinds is used.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from l4tui.engine.evidence.record import Journal
 from l4tui.engine.evidence.roots import EventSeen
 from l4tui.engine.l4.counts import nodes_of_rows
 from l4tui.engine.l4.pipeline import Analysis
-from l4tui.engine.l4.spatial import Anomaly, Cause
+from l4tui.engine.l4.spatial import Anomaly, Cause, Spatial
 from l4tui.engine.l4.temporal import Kind
 from l4tui.engine.l4.words import sentence
 from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import UNKNOWN, LineClass
 
 MOST_ROWS = 200  # lines of one cause
+NEAR = 0.5
 DECIBANS = 10.0  # of a degree of 1: what the sum of a suspect shows
 INSIDE = (LineClass.TRACEBACK, LineClass.BODY, LineClass.CHAIN)
 ROLES = (Role.INITIATING, Role.CASCADE, Role.TEARDOWN)
@@ -109,11 +110,11 @@ def _events(case: Case, analysis: Analysis) -> list[EventSeen]:
     j = case.journal
     known = {s.row: s.pattern for s in case.sightings if s.pattern.role in ROLES and not analysis.usual[j.event[s.row]]}
     score = dict.fromkeys(known, 0.5)
-    for found in (*analysis.ranks.flagged, *analysis.nodes.flagged):
+    for found in (*_oddest(analysis.ranks), *_oddest(analysis.nodes)):
         for row in rows_of(case, found, more(found)):
             score[row] = max(score.get(row, 0.0), found.degree)
-    for odd in analysis.temporal.flagged:
-        for row in odd.rows if odd.kind in (Kind.EXTRA, Kind.REPEATED) else ():
+    for odd in [o for o in analysis.temporal.flagged if o.kind in (Kind.EXTRA, Kind.REPEATED)][-1:]:
+        for row in odd.rows:
             score[row] = max(score.get(row, 0.0), min(1.0, odd.score / 10.0))
     grouped: dict[tuple[int, Role, str | None], list[int]] = defaultdict(list)
     score = _raised(j, score)
@@ -123,6 +124,10 @@ def _events(case: Case, analysis: Analysis) -> list[EventSeen]:
         grouped[int(j.event[row]), role, pattern.id if pattern else None].append(row)
     seen = [_seen(case, key, sorted(rows), max(score[r] for r in rows)) for key, rows in grouped.items()]
     return sorted(seen, key=lambda e: (list(Role).index(e.role), -e.score, e.rows[0]))
+
+
+def _oddest(found: Spatial) -> list[Anomaly]:
+    return [a for a in found.flagged if a.degree >= NEAR * found.flagged[0].degree]
 
 
 def _raised(journal: Journal, score: dict[int, float]) -> dict[int, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.record import Ints, Journal
-from l4tui.engine.l4.counts import Floats, Mask, index_of
+from l4tui.engine.l4.counts import Floats, index_of
 from l4tui.engine.model import NO_TIME, Level
 
 LONGEST = 256  # events of one iteration that are compared: the first to appear
@@ -116,8 +116,3 @@ def _medians(group: Ints, value: Floats, groups: int) -> Floats:
     out = np.zeros(groups)
     out[known] = value[order][((edges[:-1] + edges[1:] - 1) // 2)[known]]
     return out
-
-
-def is_usual(s: Sequences) -> Mask:
-    """Tell for each event whether it belongs to the usual sequence."""
-    return np.asarray(s.share() >= USUAL, dtype=np.bool_)

@@ -187,9 +187,7 @@ class _Judge:
         for at in np.flatnonzero((height > SLOW_SIGMA) & (np.nan_to_num(took) > SLOW * middle)).tolist():
             mine = self.rows[self.edges[at] : self.edges[at + 1]]
             shown = mine[self.case.journal.marked[mine]][:MOST_ROWS]
-            out.append(
-                Odd(int(self.found.iterations[at]), float(height[at]), Kind.SLOW, (), (), tuple(shown.tolist()))
-            )
+            out.append(Odd(int(self.found.iterations[at]), float(height[at]), Kind.SLOW, (), (), tuple(shown.tolist())))
         return sorted(out, key=lambda o: -o.score)[:MOST_SHOWN]
 
 
