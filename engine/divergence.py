@@ -10,6 +10,7 @@ minority, shown dimmed, and no stop.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -43,36 +44,83 @@ class Divergence(NamedTuple):
     is_stop: bool = False  # `d` goes there; else it is told by another stop or too slight
 
 
+class Mark(IntEnum):
+    """How a row is shown."""
+
+    NONE = 0
+    MINORITY = 1  # few wrote it, as they do or without harm: dimmed
+    DIVERGENT = 2
+    STOP = 3
+    PENDING = 4  # others may still say the same
+
+
+class Survey(NamedTuple):
+    """All differences of a job."""
+
+    found: tuple[Divergence, ...]  # most telling first
+    marks: NDArray[np.uint8]  # Mark per row id
+
+    @property
+    def stops(self) -> list[Divergence]:
+        """What `d` visits, in this order: the most telling first."""
+        return [d for d in self.found if d.is_stop]
+
+
 def divergences(
-    snap: Snapshot,
-    table: RowTable | None = None,
-    *,
-    final: bool = True,
-    follows: Follows | None = None,
+    snap: Snapshot, table: RowTable | None = None, *, final: bool = True, follows: Follows | None = None
 ) -> list[Divergence]:
-    """Return the differences between ranks, most telling first.
+    """Return the differences between ranks, most telling first; see `survey`."""
+    return list(survey(snap, table, final=final, follows=follows).found)
+
+
+def survey(
+    snap: Snapshot, table: RowTable | None = None, *, final: bool = True, follows: Follows | None = None
+) -> Survey:
+    """Find the differences between ranks and mark the rows.
 
     Args:
         table: the rows of the snapshot, where they are there already.
         final: nothing more will be written: nothing is pending.
         follows: tells victims' texts, which score less; none: every text counts the same.
     """
-    from l4tui.engine.divergent import end, stacks, way, wording
-
-    peers = Peers(snap, table if table is not None else RowBuilder().update(snap))
+    table = table if table is not None else RowBuilder().update(snap)
+    peers = Peers(snap, table)
     found: list[Divergence] = []
     for attempt in peers.attempts:
         heard = peers.heard(attempt)
-        if np.count_nonzero(heard) < 2:
-            continue
-        progress = peers.last_progress(attempt, heard)
-        found += end.judge(peers, attempt, heard, progress, follows)
-        found += stacks.judge(peers, attempt, progress)
-        found += way.judge(peers, attempt, heard, progress)
-        found += wording.judge(peers, attempt, progress)
+        if np.count_nonzero(heard) >= 2:
+            found += _judged(peers, attempt, heard, follows)
     if not final:
         found = _pending(peers, found)
-    return _stops(found)
+    found = _stops(found)
+    return Survey(tuple(found), _marks(peers, found))
+
+
+def _judged(peers: Peers, attempt: int, heard: NDArray[np.bool_], follows: Follows | None) -> list[Divergence]:
+    from l4tui.engine.divergent import end, lateness, numbers, stacks, way, wording
+
+    progress = peers.last_progress(attempt, heard)
+    found = end.judge(peers, attempt, heard, progress, follows)
+    found += stacks.judge(peers, attempt, progress)
+    found += way.judge(peers, attempt, heard, progress)
+    found += wording.judge(peers, attempt, progress)
+    found += numbers.judge(peers, attempt, progress)
+    found += lateness.judge(peers, attempt, progress)
+    if attempt == peers.attempts[-1]:
+        found += end.unheard(peers, heard)
+    return found
+
+
+def _marks(peers: Peers, found: list[Divergence]) -> NDArray[np.uint8]:
+    marks = np.zeros(peers.table.length, np.uint8)
+    total = len(peers.numbers)
+    usual = np.array([peers.is_role(who) for who in peers.members], np.bool_)
+    few = (peers.many > 0) & (2 * peers.many <= total) & ~usual[peers.set] & (total > 1)
+    marks[peers.rows[few]] = Mark.MINORITY
+    for d in sorted(found, key=lambda d: d.score):
+        if d.score >= STOP:
+            marks[d.row] = Mark.STOP if d.is_stop else Mark.DIVERGENT if d.is_settled else Mark.PENDING
+    return marks
 
 
 def _pending(peers: Peers, found: list[Divergence]) -> list[Divergence]:

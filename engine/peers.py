@@ -12,11 +12,22 @@ from l4tui.engine.rowtable import RowFlag, RowTable
 from l4tui.engine.snapshot import Snapshot
 
 CHUNK = 1 << 22  # cells of a bool matrix unpacked at a time
+MOST_ROWS = 200_000  # looked at: keeps a call below half a second
 HABIT = 3  # blocks in which something was said that make it usual
 OPENINGS = (LineClass.TRACEBACK, LineClass.CHAIN, LineClass.ANNOUNCE)
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
+
+
+def _looked_at(table: RowTable) -> Ints:
+    """Return the rows in order; of very many those outside training and the last ones."""
+    rows = table.order.astype(np.int64)
+    if len(rows) <= MOST_ROWS:
+        return rows
+    setup = table.blocks.iteration[table.block[rows]] < 0
+    setup[-MOST_ROWS:] = True
+    return rows[setup]
 
 
 class Peers:
@@ -25,7 +36,7 @@ class Peers:
     def __init__(self, snap: Snapshot, table: RowTable) -> None:
         self.snap = snap
         self.table = table
-        self.rows = table.order.astype(np.int64)  # in order: a row's place is its index here
+        self.rows = _looked_at(table)  # in order: a row's place is its index here
         known = (snap.ranks.kind == Kind.RANK) & (snap.ranks.rank >= 0)
         self.numbers = np.unique(snap.ranks.rank[known])
         self._column = np.where(known, np.searchsorted(self.numbers, snap.ranks.rank), -1)
@@ -67,17 +78,19 @@ class Peers:
     def heard(self, attempt: int) -> Bits:
         """Return the ranks that wrote anything in an attempt."""
         sets = np.unique(self.set[self.attempt == attempt])
-        return self.members[sets].any(axis=0)
+        found: Bits = np.any(self.members[sets], axis=0)
+        return found
 
     def union(self, places: Ints) -> Bits:
         """Return the ranks that wrote any of these rows."""
-        return self.members[np.unique(self.set[places])].any(axis=0)
+        found: Bits = np.any(self.members[np.unique(self.set[places])], axis=0)
+        return found
 
     @cached_property
     def is_error(self) -> Bits:
         """Rows that tell of a failure: an error's level, a traceback, an exception."""
         told: Bits = np.isin(self.line_class, (LineClass.RAISED, LineClass.FAILED, *OPENINGS))
-        told |= self.level >= Level.ERROR
+        told[self.level >= Level.ERROR] = True
         return told
 
     def last_progress(self, attempt: int, heard: Bits) -> Ints:

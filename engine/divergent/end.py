@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +11,19 @@ from numpy.typing import NDArray
 from l4tui.engine.divergence import Divergence, Follows
 from l4tui.engine.divergent.naming import divergence, name
 from l4tui.engine.model import NO_TIME, Level
+from l4tui.engine.nodeset import nodeset
 from l4tui.engine.peers import HABIT, OPENINGS, Peers
 from l4tui.engine.rowtable import RowFlag
 
 MOST = 400  # events looked at
 FEW = 1 / 3  # a larger share that is missing accuses nobody
 
+_DEATH = re.compile(
+    r"\bkilled\b|oom[-_ ]kill|out of memory|exit(?:ed)?(?: with)?(?: exit)?[ _-]?(?:code|status):? ?-?[1-9]"
+    r"|signal:? \d|segmentation fault|core dumped|\bterminated (?:with|by)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"\bkilled\b|exit|signal:? \d", re.IGNORECASE)  # says of which process
 Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 
@@ -70,13 +78,16 @@ def _gathered(peers: Peers, places: Ints, follows: Follows | None) -> list[Said]
 
 def _extra(peers: Peers, said: Said, late: float, total: int) -> Divergence:
     place = int(said.places[0])
-    usual = np.flatnonzero((peers.event == peers.event[place]) & (peers.many > 0))
+    attempt = peers.attempt == peers.attempt[place]
+    usual = np.flatnonzero((peers.event == peers.event[place]) & (peers.many > 0) & attempt)
     earlier = usual[usual < place]
     score = 0.75
     score += 0.1 * bool(peers.is_error[place]) + 0.1 * (np.count_nonzero(said.who) == 1 or peers.is_node(said.who))
     score -= 0.1 * late
     if len(earlier) >= HABIT and 2 * np.count_nonzero(peers.many[earlier] * 2 > total) > len(earlier):
         score = 0.45  # what all say in every iteration: these ranks are ahead of the others
+    elif 2 * np.count_nonzero(peers.union(usual)) > total:
+        score = 0.4  # the others said it in another iteration
     elif not peers.is_error[place] and peers.level[place] < Level.WARNING and peers.is_role(said.who):
         score = 0.3  # they speak for the others
     elif len(earlier):
@@ -99,8 +110,28 @@ def _missing(peers: Peers, said: Said, absent: Bits) -> Divergence:
 
 
 def _launchers(peers: Peers, attempt: int, progress: Ints) -> list[Divergence]:
-    """Return the launcher's first words of a failure: of a rank that died without a word nothing else tells."""
-    is_told = peers.launcher[peers.set] & (peers.many == 0) & (peers.level >= Level.ERROR) & (peers.attempt == attempt)
-    places = np.flatnonzero(is_told)
-    places = places[places > progress.max(initial=-1)][:1]
-    return [divergence(peers, int(place), "extra", 0.55, (), "the launcher's first error") for place in places.tolist()]
+    """Return the first words on a failure of launcher and kernel: who dies without a word is told by nobody else."""
+    spoken = peers.launcher[peers.set] & (peers.many == 0) & (peers.attempt == attempt)
+    places = np.flatnonzero(spoken & ((np.arange(len(spoken)) > progress.max(initial=-1)) | (peers.iteration < 0)))
+    _, first = np.unique(peers.event[places], return_index=True)
+    places = places[np.sort(first)][-MOST:]
+    texts = peers.snap.texts(peers.first[places].tolist())
+    told_of = [(p, text[:2000]) for p, text in zip(places.tolist(), texts, strict=True) if _DEATH.search(text[:2000])]
+    deaths = [p for p, text in sorted(told_of, key=lambda pair: (not _NAMED.search(pair[1]), pair[0]))]
+    errors = [p for p in places.tolist() if peers.level[p] >= Level.ERROR and p not in deaths]
+    told = [(p, 0.6, "tells of a death") for p in deaths[:1]] + [(p, 0.55, "tells of an error") for p in errors[:1]]
+    return [divergence(peers, p, "extra", score, (), f"launcher or kernel {words}") for p, score, words in told]
+
+
+def unheard(peers: Peers, heard: Bits) -> list[Divergence]:
+    """Return ranks of which there is no line at all while most others spoke."""
+    total = peers.snap.world_size
+    known = set(peers.numbers[heard].tolist())
+    absent = tuple(r for r in range(total) if r not in known)
+    if not absent or len(absent) > FEW * total or not len(peers.rows):
+        return []
+    common = np.flatnonzero(peers.many * 2 > len(known))
+    if not len(common):
+        return []
+    words = f"ranks {nodeset(absent, 8)} never said anything"
+    return [divergence(peers, int(common[-1]), "missing", 0.65, absent, words)]

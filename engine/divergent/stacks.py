@@ -80,7 +80,7 @@ def _apart(peers: Peers, stack: Stack, who: NDArray[np.bool_], usual: tuple[Fram
     while at < min(len(stack.frames), len(usual)) and stack.frames[at] == usual[at]:
         at += 1
     entry = stack.entries[min(at, len(stack.entries) - 1)]
-    place = int(peers.table.position[peers.table.row[entry]])
+    place = int(np.flatnonzero(peers.rows == peers.table.row[entry])[0])
     here = _site(stack.frames[at]) if at < len(stack.frames) else "where it was called"
     there = _site(usual[at]) if at < len(usual) else "further out"
     words = f"{name(peers, who)} was at {here}, the others at {there}"

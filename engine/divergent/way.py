@@ -82,7 +82,7 @@ def _complaints(peers: Peers, minor: list[Ints], total: int) -> list[Divergence]
         if NOT_A_NUMBER.search(text):
             out.append(_complaint(peers, places, who, 0.8, "said this"))
         elif peers.iteration[places[0]] < 0 and not peers.is_role(who):
-            out.append(_complaint(peers, places, who, 0.6, "said this during setup"))
+            out.append(_complaint(peers, places, who, 0.55, "said this during setup"))
         elif (often := _often(peers, places)).any():
             out.append(_complaint(peers, places, often, 0.5, "said this again and again"))
         else:
