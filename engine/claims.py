@@ -140,6 +140,7 @@ class Evidence:
         self.layout: dict[str, tuple[int, ...]] = {}
         self.habits: dict[str, set[Writer]] = defaultdict(set)  # who shows a habit, by its format
         self.devices: dict[int, set[int]] = defaultdict(set)  # per source: devices that lines call their own
+        self.consoles: set[int] = set()  # sources in which a launcher shows the logs of a run folder
         self.has_ranks = False  # a rank or local rank above 0 was shown: the job has several
         self.device_ranks: set[tuple[int, int]] = set()  # (device, rank) of lines that tell both
         self._open: dict[tuple[int, int, str | None], dict[str, int | str | None]] = {}
@@ -283,6 +284,8 @@ class Evidence:
 
     def _of_node(self, fact: Fact, who: Shown) -> None:
         source = fact.speaker.source
+        if fact.console:
+            self._put(self.consoles, source)
         node = host(fact.node)
         if node is not None and not (who.in_label or who.node):
             self._put(self.banners[source], node)

@@ -59,6 +59,7 @@ class Fact(NamedTuple):
     ranks: tuple[int, ...] = ()
     layout: tuple[tuple[str, tuple[int, ...]], ...] = ()  # node → its ranks, in the job's order
     ends: bool = False  # the process is no more
+    console: bool = False  # the node's launcher shows logs of its workers here
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ def _fact(one: Lesson, groups: dict[str, bytes | None], speaker: Speaker) -> Fac
     node = text.get("node", "").rstrip(".") or None
     return Fact(
         one.about, one.grade, speaker, node=node, comm_id=text.get("comm_id"),
-        ranks=ranks, layout=layout, ends=one.ends, **numbers,
+        ranks=ranks, layout=layout, ends=one.ends, console="console" in text, **numbers,
     )  # fmt: skip
 
 

@@ -35,7 +35,9 @@ class Habits:
                 continue
             if kind == "last" and layout.world > 1 and _is_one(evidence.habits[habit], layout.world - 1):
                 self._last.add(habit)
-            elif (kind in ("first", "coordinator") or (kind == "chief" and layout.one_host)) and _is_one(evidence.habits[habit], 0):
+            if kind == "chief" and not layout.one_host:
+                continue
+            if kind in ("first", "chief", "coordinator") and _is_one(evidence.habits[habit], 0):
                 self._first.add(habit)
         every = set(range(layout.world))
         alike = layout.one_host and layout.world > 1 and all(a == b for a, b in evidence.device_ranks)

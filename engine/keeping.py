@@ -16,7 +16,6 @@ from l4tui.engine.merger import Merger, SourceCarry
 from l4tui.engine.model import Speaker
 from l4tui.engine.planbook import PlanBook, PlanKey
 from l4tui.engine.store import Store
-from l4tui.engine.trails import Open, Trail
 
 Row = list[Any]  # JSON
 _PLAN_ARRAYS = (
@@ -47,6 +46,7 @@ def state_of(store: Store, merger: Merger) -> tuple[dict[str, Any], dict[str, np
         "speakers": [list(speaker) for speaker in merger.speakers],
         "shared": [[list(who), n] for who, n in merger.shared.items()],
         "told": [[who, _text(text)] for who, text in merger.told],
+        "owners": [[thread, list(who)] for thread, who in merger.owners.items()],
         "sources": [[index, *_carried(carry)] for index, carry in merger.sources.items()],
         "stages": [merger.stages.rows, [[s, list(kept), at] for s, (kept, at) in merger.stages.sources.items()]],
     }
@@ -63,6 +63,8 @@ def restore(store: Store, merger: Merger, table: dict[str, Any], arrays: Mapping
     _restore_plans(merger.book, table, arrays)
     for row in table["speakers"]:
         merger.add_speaker(Speaker(*row))
+    for thread, owner in table["owners"]:
+        merger.own(thread, Speaker(*owner))
     merger.shared = {tuple(who): n for who, n in table["shared"]}
     merger.told = {(who, _bytes(text)): None for who, text in table["told"]}
     merger.sources.update({row[0]: _carry(row[1:]) for row in table["sources"]})
@@ -101,21 +103,18 @@ def _restore_plans(book: PlanBook, table: dict[str, Any], arrays: Mapping[str, n
 
 
 def _carried(carry: SourceCarry) -> Row:
-    heir = list(carry.trail.heir) if carry.trail.heir else None
     pieces = [list(piece) for piece in carry.pieces.items()]
     return [
-        carry.lines, carry.epoch, carry.clock, carry.after, int(carry.trail.kind), heir, pieces, carry.last,
+        carry.lines, carry.epoch, carry.clock, carry.after, pieces, carry.last,
         carry.adoption.lane, carry.adoption.open,
     ]  # fmt: skip
 
 
 def _carry(row: Row) -> SourceCarry:
-    lines, epoch, clock, after, kind, heir, pieces, last, lane, opened = row
-    trail = Open()
-    trail.kind, trail.heir = Trail(kind), Speaker(*heir) if heir else None
+    lines, epoch, clock, after, pieces, last, lane, opened = row
     adoption = Adoption()
     adoption.lane, adoption.open = lane, opened
-    return SourceCarry(lines, epoch, clock, after, trail, dict(pieces), last, adoption)
+    return SourceCarry(lines, epoch, clock, after, dict(pieces), last, adoption)
 
 
 def dialect_row(dialect: Dialect) -> Row:

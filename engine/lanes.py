@@ -16,13 +16,16 @@ def lane_of(speaker: Speaker) -> Lane:
     A launcher's own lines have a lane of their own only behind a label. Elsewhere they interrupt nothing anyway
     (LineClass.ASIDE), and its tables stand between rules that nothing tells from a program's. The epoch parts a process
     from the one that took its place. What a program says of itself in the middle of its text (self_rank) parts lanes
-    only where no launcher's prefix does, for a traceback's other lines do not repeat it.
+    only where no launcher's prefix does, for a traceback's other lines do not repeat it. A strand is one process's text
+    among others' (strands.py).
     """
     if speaker.launcher and speaker.task != UNKNOWN:
         return ("launcher", speaker.source, speaker.epoch, speaker.task, speaker.node)
     who = (speaker.task, speaker.local_rank, speaker.actor and speaker.pid)
     if speaker.task != UNKNOWN or speaker.local_rank != UNKNOWN or speaker.actor is not None:
         return ("prefix", speaker.source, speaker.epoch, *who, speaker.node, speaker.stream)
+    if speaker.strand != UNKNOWN:
+        return ("strand", speaker.source, speaker.epoch, speaker.strand)
     if speaker.rank != UNKNOWN:
         return ("rank", speaker.source, speaker.epoch, speaker.rank, speaker.stream)
     if speaker.pid != UNKNOWN or speaker.self_rank != UNKNOWN or speaker.tid != UNKNOWN:

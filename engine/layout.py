@@ -82,6 +82,10 @@ def agent_of(seat: Seat, evidence: Evidence, places: Places) -> Agent:
     name = evidence.names.get(seat.source)
     if name is not None and in_tree(name) and name.group is not None:
         return Agent("group", name.group, seat.era)
+    if seat.source in evidence.consoles:
+        groups = {one.group for one in evidence.names.values() if in_tree(one)}
+        if len(groups) == 1:
+            return Agent("group", str(next(iter(groups))), seat.era)
     return Agent("source", together(seat.source, name), seat.era)
 
 

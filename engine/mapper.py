@@ -16,12 +16,14 @@ from l4tui.engine.facts import teaches
 from l4tui.engine.formats import Dialect, Parser
 from l4tui.engine.keys import DIGITS_TO_ZERO, LONGEST_KEY, collapse, key_of, volatile_key
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Parse, Speaker
-from l4tui.engine.plans import ITER, SITE, TIME, TIME_AT, WIDEST, PlanInfo, Plans
+from l4tui.engine.plans import ITER, NAMES, SITE, TIME, TIME_AT, WIDEST, PlanInfo, Plans
 from l4tui.engine.records import classify
 from l4tui.engine.tidy import Tidy, tidy
+from l4tui.engine.trails import Trail
 
 MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plans by their first words
 MOST_CROWDS = 1 << 12
+NEAR = 200  # lines between a traceback's line and text that may belong to it
 SMALL = 4096  # identity numbers below it are looked up in a table
 MOST_ITERATION = 2**31 - 2  # the column holds int32; a number above it counts something else
 
@@ -43,7 +45,8 @@ class Part(NamedTuple):
     lines: int  # physical lines
     plans: list[PlanInfo]  # new since the mapper's previous part
     speakers: list[Speaker]  # new since then; source and epoch are the merger's to fill
-    taught: list[tuple[int, bytes]]  # entry and message of lines that tell who is where, each once per speaker
+    taught: list[tuple[int, bytes]]  # entry and message of lines that tell who is where; once per speaker, if tagged
+    woven: list[tuple[int, bytes]]  # the same of lines whose place among others tells who wrote them (trails.TOLD)
 
 
 class Numbering:
@@ -119,7 +122,7 @@ class Mapper:
             t.begin, plans, speakers, time, dateless, mark, flags, len(block),
             len(t.begin) - int(np.count_nonzero(flags & Flag.SEGMENT)),
             [self.table.infos[p] for p in new_plans], [self._voice_list[v] for v in new_voices],
-            self._taught(t.data, begin, plan, speaker),
+            self._taught(t.data, begin, plan, speaker), self._woven(t.data, begin, plan),
         )  # fmt: skip
 
     # keys
@@ -331,16 +334,31 @@ class Mapper:
         return flags
 
     def _taught(self, data: bytes, begin: np.ndarray, plan: np.ndarray, speaker: np.ndarray) -> list[tuple[int, bytes]]:
-        """Return each different telling line once per speaker."""
+        """Return each different telling line once per speaker; untagged ones each time, for they tell their writer."""
         out: list[tuple[int, bytes]] = []
         known: set[tuple[int, bytes]] = set()
         for i in np.flatnonzero(self.table.teaches[plan]).tolist():
             at = int(begin[i])
-            text = data[at + self.table.infos[int(plan[i])].parse.text_at : data.index(b"\n", at)][:LONGEST_KEY]
+            parse = self.table.infos[int(plan[i])].parse
+            text = data[at + parse.text_at : data.index(b"\n", at)][:LONGEST_KEY]
             told = (int(speaker[i]), text)
-            if told not in known:
+            if told not in known or NAMES.isdisjoint(span.field for span in parse.spans):
                 known.add(told)
                 out.append((i, text))
+        return out
+
+    def _woven(self, data: bytes, begin: np.ndarray, plan: np.ndarray) -> list[tuple[int, bytes]]:
+        """Return the lines that weaving reads; indented text only near a traceback, or where one may have begun."""
+        told = self.table.told[plan]
+        if not told.any():
+            return []
+        index = np.arange(len(told))
+        near = np.maximum.accumulate(np.where((told > 0) & (told != Trail.CODE), index, 0))
+        out = []
+        for i in np.flatnonzero((told > 0) & ((told != Trail.CODE) | (index - near < NEAR))).tolist():
+            at = int(begin[i])
+            text_at = at + self.table.infos[int(plan[i])].parse.text_at
+            out.append((i, data[text_at : min(data.index(b"\n", at), text_at + LONGEST_KEY)]))
         return out
 
 

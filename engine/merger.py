@@ -22,7 +22,8 @@ from l4tui.engine.planbook import PlanBook, Translation
 from l4tui.engine.records import RecordCarry, assemble
 from l4tui.engine.stages import StageCarry, carry_stages
 from l4tui.engine.store import Growing, Store
-from l4tui.engine.trails import Open, Trail
+from l4tui.engine.strands import Register
+from l4tui.engine.weaving import Block, Loom
 
 MOST_TOLD = 1 << 18  # different telling lines that are heeded
 
@@ -35,7 +36,6 @@ class SourceCarry:
     epoch: int = 0
     clock: int = NO_TIME
     after: int = UNKNOWN  # iteration that lines without a marker of their own fall into
-    trail: Open = field(default_factory=Open)
     pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
     last: int = UNKNOWN  # speaker of its last entry
     adoption: Adoption = field(default_factory=Adoption)
@@ -58,6 +58,10 @@ class Merger:
         self._after = Growing(np.int32)  # per lane: iteration of its next line
         self.sources: dict[int, SourceCarry] = {}
         self.told: dict[tuple[int, bytes], None] = {}  # telling lines with their speakers, in order
+        self.owners: dict[int, Speaker] = {}  # thread → its writer
+        self._spoken: dict[tuple[int, bytes], int] = {}  # telling line → speaker that it tells
+        self._register = Register()
+        self._looms: dict[int, Loom] = {}  # by source
         self._forgot = False  # restored: what `told` holds is not yet learnt
         self._records = RecordCarry()
         self.stages = StageCarry()
@@ -73,10 +77,10 @@ class Merger:
         self.book.extend(translation, part.plans)
         translation.speakers.extend(part.speakers)
         plan = translation.plans.view()[part.plan]
-        speaker = self._speakers(source, carry, part, translation)
-        self._follow_trails(carry, self.book.trail.view()[plan], speaker)
+        speaker, plain = self._speakers(source, carry, part, translation)
         flags, time, mark = part.flags, part.time, part.mark
         line_class = self.book.line_class.view()[plan]
+        self._weave(source, part, self.book.trail.view()[plan], line_class, speaker, plain)
         if carry.pieces or (flags & Flag.CUT).any():
             flags, speaker = self._join_pieces(carry, flags.copy(), speaker)
             pieces = (flags & Flag.PIECE) != 0
@@ -132,8 +136,13 @@ class Merger:
 
     # speakers
 
-    def _speakers(self, source: int, carry: SourceCarry, part: Part, translation: Translation) -> np.ndarray:
-        """Return the job's speaker of every entry; a sign of a restart opens a new epoch from its line on."""
+    def _speakers(
+        self, source: int, carry: SourceCarry, part: Part, translation: Translation
+    ) -> tuple[np.ndarray, dict[int, int]]:
+        """Return the job's speaker of every entry; a sign of a restart opens a new epoch from its line on.
+
+        Also returns, of entries whose message tells their writer, the speaker without that.
+        """
         cuts = [0]
         epochs = [carry.epoch]
         for entry, text in part.taught:
@@ -144,17 +153,26 @@ class Merger:
         out = np.empty(len(part.speaker), np.int32)
         for epoch, a, b in zip(epochs, cuts, [*cuts[1:], len(out)], strict=True):
             out[a:b] = self._translated(source, epoch, part.speaker[a:b], translation)
+        plain: dict[int, int] = {}
         for entry, text in part.taught:
             who = int(out[entry])
-            if (who, text) in self.told or len(self.told) >= MOST_TOLD:
-                continue
+            spoken = self._spoken.get((who, text))
+            if spoken is None:
+                spoken = self._learn(who, text)
+            if spoken != who:
+                plain[entry], out[entry] = who, spoken
+        return out, plain
+
+    def _learn(self, who: int, text: bytes) -> int:
+        """Learn from a telling line; return the speaker that it tells."""
+        if len(self._spoken) >= MOST_TOLD:
+            return who
+        facts = read(text, self.speakers[who])
+        if (who, text) not in self.told:
             self.told[who, text] = None
-            facts = read(text, self.speakers[who])
             self.identity.learn(facts)
-            spoken = spoken_by(facts, self.speakers[who])
-            if spoken is not self.speakers[who]:
-                out[entry] = self._speaker_id(spoken)
-        return out
+        spoken = self._spoken[who, text] = self._speaker_id(spoken_by(facts, self.speakers[who]))
+        return spoken
 
     def _translated(self, source: int, epoch: int, local: np.ndarray, translation: Translation) -> np.ndarray:
         voices = translation.voices(source, epoch)
@@ -166,12 +184,33 @@ class Merger:
             out = voices[local]
         return out
 
-    def _follow_trails(self, carry: SourceCarry, trail: np.ndarray, speaker: np.ndarray) -> None:
-        """Give the untagged rest of torch's messages to the writer of their first lines."""
-        if carry.trail.kind == Trail.NONE and not trail.any():
+    def _weave(
+        self, source: int, part: Part, trail: np.ndarray, line_class: np.ndarray, speaker: np.ndarray,
+        plain: dict[int, int],
+    ) -> None:  # fmt: skip
+        """Give lines whose place among others tells their writer, or whom they go together with, to that speaker."""
+        loom = self._looms.get(source)
+        if not trail.any() and (loom is None or loom.is_idle()) and not (line_class == LineClass.STAMP).any():
             return  # the common case
-        for entry, heir in carry.trail.follow(trail, speaker, self._lane.view()[speaker], self.speakers):
-            speaker[entry] = self._speaker_id(heir)
+        if loom is None:
+            loom = self._looms[source] = Loom(self._register)
+        block = Block(
+            trail, line_class, speaker, lambda: self._lane.view()[speaker], self.speakers, dict(part.woven), plain
+        )
+        for entry, who in loom.weave(block).items():
+            speaker[entry] = self._speaker_id(who)
+        for thread, owner in self._register.owned:
+            self.own(thread, owner)
+        self._register.owned.clear()
+
+    def own(self, thread: int, owner: Speaker | None) -> None:
+        """Take up who wrote a thread; None: it is not known after all."""
+        self._register.next = max(self._register.next, thread + 1)
+        if owner is not None:
+            self.owners[thread] = owner
+        else:
+            self.owners.pop(thread, None)
+        self.identity.own(thread, owner)
 
     def _speaker_id(self, speaker: Speaker) -> int:
         known = self._speaker_ids.get(speaker)

@@ -13,7 +13,6 @@ from l4tui.engine.plans import PlanInfo
 from l4tui.engine.snapshot import PlanTable
 from l4tui.engine.stages import stage_action
 from l4tui.engine.store import Growing
-from l4tui.engine.trails import trail_of
 
 MOST_PLANS = 1 << 17  # past it new ones are shared by first words
 LONGEST_WORD = 12
@@ -122,7 +121,7 @@ class PlanBook:
         self.line_class.append(info.line_class)
         self.marker.append(info.parse.marker)
         self.stage_action.append(self._action(shape, info))
-        self.trail.append(trail_of(info.shape, info.parse.formats))
+        self.trail.append(info.trail)
         return plan
 
     def _action(self, shape: int, info: PlanInfo) -> int:

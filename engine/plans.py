@@ -10,8 +10,10 @@ import numpy as np
 from l4tui.engine.clock import NUMBERS, Clock, clock_spans, compile_clock
 from l4tui.engine.keys import shape_of
 from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Span
+from l4tui.engine.trails import TAGGED, TOLD, Trail, trail_of
 
-IDENTITY = frozenset({"task", "rank", "local_rank", "self_rank", "own_device", "node", "pid", "tid", "actor", "attempt"})
+NAMES = frozenset(("task", "rank", "self_rank", "pid", "tid", "actor"))  # fields that name one process
+IDENTITY = NAMES | {"local_rank", "own_device", "node", "attempt"}
 TIME = tuple(sorted(NUMBERS))
 MOST_IDENTITY = 6  # digit runs that tell speakers apart; a line with more of them is read one by one
 ITER = MOST_IDENTITY
@@ -32,6 +34,7 @@ _ARRAYS: dict[str, tuple[type, int, int]] = {  # name: type, value where nothing
     "line_class": (np.int8, 0, 0),
     "teaches": (np.bool_, 0, 0),
     "site_line": (np.int32, UNKNOWN, 0),
+    "told": (np.int8, 0, 0),
 }
 
 
@@ -44,6 +47,7 @@ class PlanInfo(NamedTuple):
     site: bytes  # file:line[:function], digits as in the first line seen
     line_class: LineClass
     loose: bool
+    trail: Trail = Trail.NONE
 
 
 class Plans:
@@ -59,6 +63,7 @@ class Plans:
     line_class: np.ndarray  # int8
     teaches: np.ndarray  # bool
     site_line: np.ndarray  # int32: line number of the call site, -1
+    told: np.ndarray  # int8: trails.Trail of lines whose text the merge reads, else 0
 
     def __init__(self) -> None:
         self.infos: list[PlanInfo] = []
@@ -102,9 +107,12 @@ class Plans:
         self.loose[k] = loose or self.numbers[k] > MOST_IDENTITY
         self.line_class[k] = line_class
         self.teaches[k] = parse.teaches
-        self.infos.append(
-            PlanInfo(key, parse, shape_of(message), _site(line, parse.spans), line_class, bool(self.loose[k]))
-        )
+        shape = shape_of(message)
+        trail = trail_of(shape, parse, line_class)
+        if trail in TOLD and (trail in TAGGED or NAMES.isdisjoint(span.field for span in parse.spans)):
+            self.told[k] = trail
+        site = _site(line, parse.spans)
+        self.infos.append(PlanInfo(key, parse, shape, site, line_class, bool(self.loose[k]), trail))
         return k
 
     def variant(self, of: int, site_line: int) -> int:

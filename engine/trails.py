@@ -1,107 +1,108 @@
-"""Trails: untagged lines that end a message of torch's C++ log, given to the rank that its first line names.
+"""Trails: what an untagged line is to a text of several lines, and to whom the text may belong (weaving.py).
 
-c10 writes a message at one go, and only its first line carries ``[rankN]:``. What follows it there is of fixed form:
-advice, "Exception raised from", numbered frames. A line is taken over only when the line before it, in the same stream,
-is of the same message; text torn by another writer stays unknown.
+Python's tracebacks, c10's messages, and what a process prints while it is aborted have a fixed form: from one line to
+the next it is known what must follow in the text of the same process.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import IntEnum
 
-import numpy as np
-
-from l4tui.engine.model import UNKNOWN, Speaker
+from l4tui.engine.model import Level, LineClass, Parse
 
 _ADVICE = (
     b"CUDA kernel errors might be asynchronously", b"For debugging consider passing ", b"Compile with `",
     b"HIP kernel errors might be", b"Device-side assertion tracking was not enabled",
 )  # fmt: skip
-_HEADS = frozenset(("c10", "c10-mid"))
+_C10 = frozenset(("c10", "c10-mid"))
+_ASSERTED = b"device-side assert triggered"
+_CARET = re.compile(rb"[ ]{4,}[ ~^]*[~^][ ~^]*$")
 
 
 class Trail(IntEnum):
-    """What a line is to a message of several lines."""
+    """What a line is to a text of several lines."""
 
     NONE = 0
-    HEAD = 1  # its first line, which names the rank
+    HEAD = 1  # first line of a c10 message; the rank tag is on it alone
     ADVICE = 2
     RAISED = 3  # "Exception raised from …": frames follow
     FRAME = 4
     BLANK = 5  # between advice and "Exception raised", and behind the last frame
+    FAILED = 6  # a HEAD that tells an error: the process may abort next
+    DYING = 7  # a HEAD after which the process aborts: its message is repeated by what()
+    TERMINATE = 8  # "terminate called …"
+    WHAT = 9
+    FATAL = 10  # "Fatal Python error: …"
+    STACK = 11  # "Thread 0x…"
+    OPEN = 12  # "Traceback (most recent call last):"
+    FILE = 13
+    CODE = 14  # the source line of a FILE; any indented text looks so
+    CARET = 15
+    ERROR = 16  # the exception: the end of a traceback
+    ASSERTION = 17  # printed by a kernel on the device
+    ASSERTED = 18  # the failure that a process sees after an ASSERTION
+    UNHANDLED = 19  # "Unhandled exception … in proc N."
+    CODED = 20  # first line of an Ascend error; indented lines follow
+    CONSOLE = 21  # a line of Paddle's launcher, which shows a worker's log on its own output
 
 
-_AFTER = {
-    Trail.ADVICE: (Trail.HEAD, Trail.ADVICE),
-    Trail.RAISED: (Trail.HEAD, Trail.ADVICE, Trail.BLANK),
-    Trail.FRAME: (Trail.RAISED, Trail.FRAME),
-    Trail.BLANK: (Trail.ADVICE, Trail.FRAME),
-}
+# texts that the merge reads; of the others the kind is enough
+TAGGED = frozenset((Trail.DYING, Trail.CONSOLE))  # of tagged lines, too
+TOLD = frozenset((*TAGGED, Trail.FRAME, Trail.WHAT, Trail.FILE, Trail.CODE, Trail.UNHANDLED))
 
 
-def trail_of(text: bytes, formats: Sequence[str]) -> Trail:
+def trail_of(text: bytes, parse: Parse, line_class: LineClass) -> Trail:
     """Return what a plan's message (or its shape) is; found once per plan."""
+    kind = _of_c10(text, parse.formats)
+    if kind is Trail.HEAD and b"terminated with exception" in text:
+        return Trail.DYING
+    if kind is Trail.HEAD and parse.level >= Level.ERROR:
+        return Trail.FAILED
+    if kind is not Trail.NONE:
+        return kind
+    if "paddle-launch" in parse.formats or text.startswith(b"Container rank "):
+        return Trail.CONSOLE
+    if _ASSERTED in text:
+        return Trail.ASSERTED
+    if b"block: [" in text and b", thread: [" in text and b" Assertion `" in text:
+        return Trail.ASSERTION
+    if parse.head:
+        return Trail.CODED if "ascend-code" in parse.formats else Trail.NONE
+    return _of_text(text, line_class)
+
+
+def _of_c10(text: bytes, formats: Sequence[str]) -> Trail:
     if text.startswith(b"frame #"):
         return Trail.FRAME
     if text.startswith(b"Exception raised from "):
         return Trail.RAISED
     if text.startswith(_ADVICE):
         return Trail.ADVICE
+    if text.startswith((b"terminate called after ", b"terminate called without ")):
+        return Trail.TERMINATE
+    if text.lstrip().startswith(b"what():"):
+        return Trail.WHAT
+    return Trail.HEAD if not _C10.isdisjoint(formats) else Trail.NONE
+
+
+def _of_text(text: bytes, line_class: LineClass) -> Trail:
+    """Return what a line without a header is by its own form."""
+    if text.startswith(b"Traceback (most recent call last)"):
+        return Trail.OPEN
+    if text.startswith(b'  File "') or text.rstrip() == b"  <no Python frame>":
+        return Trail.FILE
+    if _CARET.match(text):
+        return Trail.CARET
+    if text.startswith((b"Thread 0x", b"Current thread 0x")):
+        return Trail.STACK
+    if text.startswith(b"Fatal Python error: "):
+        return Trail.FATAL
+    if text.startswith(b"Unhandled exception ") and b" in proc " in text:
+        return Trail.UNHANDLED
     if not text.strip():
         return Trail.BLANK
-    return Trail.HEAD if not _HEADS.isdisjoint(formats) or text.lstrip().startswith(b"what():") else Trail.NONE
-
-
-class Open:
-    """The end of a source's last block: what its last line was, and whose."""
-
-    def __init__(self) -> None:
-        self.kind = Trail.NONE
-        self.heir: Speaker | None = None
-
-    def follow(
-        self, trail: np.ndarray, speaker: np.ndarray, lane: np.ndarray, speakers: Sequence[Speaker]
-    ) -> list[tuple[int, Speaker]]:
-        """Return the entries of a block that continue a message, each with its writer.
-
-        Args:
-            trail: int8 of Trail per entry; speaker and lane: their ids.
-        """
-        found: dict[int, Speaker] = {}
-        before: np.ndarray | None = None
-        least = Trail.HEAD if ((trail > Trail.HEAD) & (trail < Trail.BLANK)).any() or self.heir else Trail.BLANK
-        for i in np.flatnonzero(trail > least).tolist():
-            who = speakers[int(speaker[i])]
-            if not _is_bare(who):
-                continue
-            last = i - 1
-            if who.local_rank != UNKNOWN:
-                before = _before(lane) if before is None else before
-                last = int(before[i])
-            kind, owner = (Trail(int(trail[last])), found.get(last)) if last >= 0 else (Trail.NONE, None)
-            if last >= 0 and kind is Trail.HEAD:
-                owner = speakers[int(speaker[last])]
-            elif i == 0 and who.local_rank == UNKNOWN:
-                kind, owner = self.kind, self.heir
-            if owner is not None and kind in _AFTER[Trail(int(trail[i]))] and (owner.rank >= 0 or owner.self_rank >= 0):
-                found[i] = who._replace(rank=owner.rank, self_rank=owner.self_rank)
-        if len(trail):
-            end = len(trail) - 1
-            self.kind = Trail(int(trail[end]))
-            self.heir = speakers[int(speaker[end])] if self.kind is Trail.HEAD else found.get(end)
-        return sorted(found.items())
-
-
-def _is_bare(who: Speaker) -> bool:
-    told = (who.task, who.rank, who.self_rank, who.pid, who.tid)
-    return not who.launcher and who.actor is None and all(number == UNKNOWN for number in told)
-
-
-def _before(lane: np.ndarray) -> np.ndarray:
-    """Return the entry before each in its lane; -1 for the first."""
-    order = np.argsort(lane, kind="stable")
-    out = np.full(len(lane), -1, np.int64)
-    same = lane[order[1:]] == lane[order[:-1]]
-    out[order[1:][same]] = order[:-1][same]
-    return out
+    if line_class is LineClass.BODY and text.startswith(b"    "):
+        return Trail.CODE
+    return Trail.ERROR if line_class is LineClass.RAISED else Trail.NONE
