@@ -18,7 +18,7 @@ _MEANINGS = {
 }
 _FIELD_OF = {word: field for field, words in _MEANINGS.items() for word in words}
 # texts inside brackets that other entries read better
-_NOT_A_TEMPLATE = re.compile(rb"\[(?:rank *\d+|pg |tid )", re.IGNORECASE)
+_NOT_A_TEMPLATE = re.compile(rb"\[(?:rank *\d+|pg |tid |l4 rank=)", re.IGNORECASE)
 
 
 def judge_role(hits: Hits, hints: Hints) -> str | None:
