@@ -1,8 +1,8 @@
 """`--ranker l4`: nodes and ranks by anomaly degree, and the events that the method calls failure-indicating.
 
 Those are the events left after the filter that made the oddest ranks and nodes anomalous (of a degree of at least
-`NEAR` times the highest), that the last flagged iteration has more of than others, or that the failure library knows;
-the library alone tells what is cascade and teardown. Nothing of the evidence kinds is used.
+`NEAR` times the highest), that ranks wrote more of in the last flagged iteration than in others, or that the failure
+library knows; the library alone tells what is cascade and teardown. Nothing of the evidence kinds is used.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _events(case: Case, analysis: Analysis) -> list[EventSeen]:
         for row in rows_of(case, found, more(found)):
             score[row] = max(score.get(row, 0.0), found.degree)
     for odd in [o for o in analysis.temporal.flagged if o.kind in (Kind.EXTRA, Kind.REPEATED)][-1:]:
-        for row in odd.rows:
+        for row in odd.rows if not case.ranks else [r for r in odd.rows if j.rank[r] >= 0]:
             score[row] = max(score.get(row, 0.0), min(1.0, odd.score / 10.0))
     grouped: dict[tuple[int, Role, str | None], list[int]] = defaultdict(list)
     score = _raised(j, score)
