@@ -104,7 +104,11 @@ def dispatch(argv: Sequence[str]) -> int:
 
         return open_screen(args.paths, settings.load(options.settings_of(args)))
     module = load_command(words[at])
-    args = command_parser(words[at], module).parse_intermixed_args([*words[:at], *words[at + 1 :]])
+    own, rest = [*words[:at], *words[at + 1 :]], []
+    if getattr(module, "TAKES_COMMAND", False) and "--" in own:
+        own, rest = own[: own.index("--")], own[own.index("--") + 1 :]  # argparse would read the command's options
+    args = command_parser(words[at], module).parse_intermixed_args(own)
+    args.rest = rest
     return module.run(args, settings.load(options.settings_of(args)))
 
 

@@ -28,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("baseline", "healthy jobs kept by name: add, list, remove"),
     Command("library", "what is known of failures: list, add, test, export, import"),
     Command("index", "read everything; print what is in it and what that cost"),
+    Command("run", "start a command, tag its lines by rank, keep and show its log"),
     Command("slurm", "open the logs of a Slurm job"),
     Command("formats", "the formats l4tui reads; --explain FILE: which one took which part of a line"),
     Command("keys", "every action with its keys"),

@@ -49,7 +49,7 @@ READ_OFF: dict[str, dict[str, tuple[str, int, tuple[tuple[int, float], ...]]]] =
         "lm loss": ("", 100, ((1, 6.40994), (2, 6.43909))),
         "throughput per rank": ("tok/s", 100, ((1, 154.5), (2, 367.0))),
         "grad norm": ("", 100, ((1, 0.464), (2, 0.449))),
-        "data": ("ms", 800, ((2, 32.6), (2, 6.1))),
+        "data": ("ms", 400, ((2, 32.6), (2, 6.1))),
     },
 }
 
