@@ -14,7 +14,7 @@ from l4tui.engine.numerals import split_numbers
 from l4tui.engine.peers import Peers
 from l4tui.engine.rowtable import RowFlag
 
-MOST_LINES = 100_000  # lines whose words are compared, the last ones
+MOST_LINES = 30_000  # lines whose words are compared, the last ones
 FEW = 1 / 3
 HABIT = 0.3  # share of an event's rows that differ in words: then it means nothing
 NOT_A_NUMBER = re.compile(r"(?<![A-Za-z])(?:nan|[-+]?inf|infinity|non-?finite)(?![A-Za-z])", re.IGNORECASE)
