@@ -92,11 +92,14 @@ def _report(job: Job, args: argparse.Namespace, baseline: Baseline | None) -> Ta
 
 def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baseline | None, index_s: float) -> Table:
     from l4tui.engine.l4.pipeline import iteration_tables
+    from l4tui.engine.library import load
     from l4tui.engine.report import build_report
+    from l4tui.engine.report.divergence import divergence_tables
 
     began = time.monotonic()
     found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap))
     degrees, iterations = found.case.l4.degrees(), iteration_tables(found.case)
+    divergence = divergence_tables(snap, load())
     return build_report(
         snap,
         found,
@@ -106,6 +109,7 @@ def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baselin
         jobs=baseline.jobs if baseline else 0,
         degrees=degrees,
         iterations=iterations,
+        divergence=divergence,
         max_lines=args.max_lines,
     )
 

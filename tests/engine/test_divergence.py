@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from l4tui.engine.discovery import discover
 from l4tui.engine.divergence import Divergence, Mark, divergences, survey
 from l4tui.engine.job import Job
+from l4tui.engine.library import load
+from l4tui.engine.report.divergence import divergence_tables
 from l4tui.engine.rows import RowBuilder
 from l4tui.engine.snapshot import Snapshot
 from tests.engine.small_jobs import Growing, read, stamp, trainer
@@ -67,6 +69,14 @@ def test_first_exception_comes_first(tmp_path: Path) -> None:
     assert {d.kind for d in divergences(snap) if d.ranks == (5,)} == {"extra", "missing", "order"}
     elsewhere = next(d for d in divergences(snap) if d.kind == "order")
     assert "train.py:40" in elsewhere.words and "train.py:50" in elsewhere.words
+
+
+def test_report_tables(tmp_path: Path) -> None:
+    snap = job(tmp_path, ends=crash(8, 5))
+    first = divergence_tables(snap, load())[0]
+    line = 1 + next(i for i, text in enumerate((tmp_path / "job.log").read_text().splitlines()) if "ValueError" in text)
+    assert (first["kind"], first["ranks"], first["stop"]) == ("extra", [5], True)
+    assert first["lines"] == [[str(tmp_path / "job.log"), line, line]]
 
 
 def test_a_rank_that_falls_silent(tmp_path: Path) -> None:
