@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from l4tui.panes import PANES
+
 
 class Action(NamedTuple):
     """One thing a person can do. Keys are written as in the config file: "j", "ctrl+d", "?"."""
@@ -20,7 +22,8 @@ class KeyClash(ValueError):
     """Two actions want one key, or a keymap names an action that is not there."""
 
 
-MOVE, SEEK, NARROW, LOOK, MARK, PROGRAM = "Move", "Find", "Narrow", "Look closer", "Mark and copy", "Program"
+MOVE, SEEK, NARROW, LOOK = "Move", "Find", "Narrow", "Look closer"
+PANE, MARK, PROGRAM = "Panes", "Mark and copy", "Program"
 
 ACTIONS: tuple[Action, ...] = (
     Action("down", ("j", "down"), "one line down", MOVE),
@@ -65,6 +68,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("wrap", ("ctrl+w",), "wrap long lines", LOOK),
     Action("elapsed", ("T",), "times since this line, or of day", LOOK),
     Action("files", ("f",), "files read, mirrors, left out", LOOK),
+    Action("log", ("1",), "the log alone", PANE),
+    *(Action(f"pane_{entry.name}", (entry.key,), entry.words, PANE) for entry in PANES),
+    Action("focus", ("tab",), "keys to the pane, or to the log", PANE),
     Action("mark", ("m",), "mark this line with a note", MARK),
     Action("next_mark", ("u",), "next mark", MARK),
     Action("previous_mark", ("U",), "previous mark", MARK),

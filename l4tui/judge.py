@@ -19,6 +19,7 @@ class Ruling(NamedTuple):
     outcome: str  # completed failed hung running unknown; empty: not judged
     sentence: str = ""
     entry: int = UNKNOWN
+    ranks: tuple[int, ...] = ()  # that are accused
 
 
 def judge(snapshot: Snapshot) -> Ruling:
@@ -35,5 +36,6 @@ def judge(snapshot: Snapshot) -> Ruling:
         version=snapshot.version,
         outcome=str(found.outcome),
         sentence=found.verdict.summary if lead is not None else "",
+        ranks=found.blame.accused,
         entry=lead.rows[0] if lead is not None and lead.rows else UNKNOWN,
     )

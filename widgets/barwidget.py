@@ -13,7 +13,7 @@ from textual.widget import Widget
 from l4tui.widgets.bars import Part, bar
 from l4tui.widgets.glyphs import glyphs
 
-STYLES = ("name", "quiet", "ok", "busy", "warning", "error", "chip")
+STYLES = ("name", "quiet", "ok", "busy", "warning", "error", "odd", "chip")
 
 
 class Bars(Widget):

@@ -30,17 +30,25 @@ class Glyphs(NamedTuple):
     bars: str
     more: str
     bar: str
+    rank_with: str
+    rank_behind: str
+    rank_ahead: str
+    rank_silent: str
+    rank_failed: str
+    rank_suspect: str
 
 
 UNICODE = Glyphs(
     mixed="≠", launcher="⚙", unknown="?", note="§", cursor="▌", mark="◆", select="┃", track="│", thumb="█", hit="╾",
     running="●", silent="◌", failed="✖", completed="✔", ellipsis="…", down="↓", dot="·", bars="▁▂▃▄▅▆▇█",
-    more="›", bar="█",
+    more="›", bar="█", rank_with="·", rank_behind="‹", rank_ahead="›", rank_silent="◌", rank_failed="✖",
+    rank_suspect="▲",
 )  # fmt: skip
 ASCII = Glyphs(
     mixed="%", launcher="*", unknown="?", note="=", cursor=">", mark="+", select="|", track=":", thumb="#", hit="-",
     running="o", silent="z", failed="X", completed="v", ellipsis="~", down="v", dot="-", bars="_.-=+*%#",
-    more=">", bar="#",
+    more=">", bar="#", rank_with=".", rank_behind="<", rank_ahead=">", rank_silent="z", rank_failed="X",
+    rank_suspect="!",
 )  # fmt: skip
 
 LEVELS = {

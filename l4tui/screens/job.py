@@ -11,7 +11,7 @@ import numpy as np
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingsMap
-from textual.containers import Horizontal
+from textual.containers import Container
 from textual.message import Message
 from textual.worker import Worker, WorkerState, get_current_worker
 
@@ -23,8 +23,10 @@ from l4tui.feed import Feed, Live, Update
 from l4tui.judge import Ruling
 from l4tui.lenses import LENSES, Lens
 from l4tui.places import read_place
+from l4tui.screens.paning import PaneScreen
 from l4tui.screens.searching import SearchScreen
 from l4tui.screens.telling import Telling
+from l4tui.study import Study
 from l4tui.vitals import Vitals
 from l4tui.widgets.cells import clean
 from l4tui.widgets.header import JobHeader
@@ -36,7 +38,7 @@ from l4tui.widgets.status import StatusBar
 BACK_MAX = 50  # scopes that Esc can go back through
 
 
-class JobScreen(Telling, SearchScreen):
+class JobScreen(Telling, SearchScreen, PaneScreen):
     """Shows one job and does what the handlers ask."""
 
     @dataclass
@@ -93,7 +95,7 @@ class JobScreen(Telling, SearchScreen):
     def compose(self) -> ComposeResult:
         """Lay out the screen; panes join the log in #body."""
         yield JobHeader(ascii_only=self.config.ascii, id="header")
-        with Horizontal(id="body"):
+        with Container(id="body"):
             yield LogView(ascii_only=self.config.ascii, id="log")
         yield Prompt()
         yield StatusBar(ascii_only=self.config.ascii, id="status")
@@ -131,7 +133,8 @@ class JobScreen(Telling, SearchScreen):
             self.leaving = False
         self._said = ""
         self.acting = name
-        self._do(handlers.HANDLERS[name], argument)
+        if self.pane is None or not self.pane.has_focus or not self.pane.does(name, argument):
+            self._do(handlers.HANDLERS[name], argument)
         self.tell()
 
     def _do(self, handler: handlers.Handler, text: str) -> None:
@@ -228,6 +231,8 @@ class JobScreen(Telling, SearchScreen):
         if at_rest and not self._judging and self.ruling.version != self.snapshot.version:
             self._judging = True
             self.in_thread(self._judge, "verdict")
+        if at_rest or self.feed.progress >= 1.0:
+            self.study_on(final=at_rest)
         self.tell()
 
     def _bound(self) -> None:
@@ -261,6 +266,10 @@ class JobScreen(Telling, SearchScreen):
         """Whether all that was asked for has been shown."""
         busy = any(worker.is_running for worker in self.workers)
         return self.feed.is_idle and not busy and not self.view.is_held
+
+    def studied(self, study: Study) -> None:
+        """Show how the ranks differ."""
+        self.tell()
 
     # Scopes
 

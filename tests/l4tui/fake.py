@@ -69,6 +69,9 @@ class FakeSnapshot:
         self.iteration = np.where(n >= 40, n // 40, -1).astype(np.int32)
         self.stage = np.where(n >= 40, 4, 0).astype(np.int8)
         self.record = n.astype(np.uint32)
+        self.is_complete = True
+        self.columns = {"iteration": self.iteration}
+        self.blocks = SimpleNamespace(first=np.zeros(1, np.int64), source=np.zeros(1, np.int32))
         ids = np.arange(len(TEXTS))
         self.plans = SimpleNamespace(
             event=ids.astype(np.int32),
@@ -76,7 +79,10 @@ class FakeSnapshot:
             site=np.where(ids < len(SITES), ids, -1).astype(np.int32),
             line_class=np.full(len(TEXTS), LineClass.HEAD, np.int8),
             formats=[("fake",)] * len(TEXTS),
+            shape=ids.astype(np.int32),
+            marker=np.zeros(len(TEXTS), np.int8),
         )
+        self.shapes = tuple(text.encode() for text in TEXTS)
         speakers = np.arange(RANKS + 2)
         known = speakers < RANKS
         self.ranks = SimpleNamespace(
@@ -103,6 +109,15 @@ class FakeSnapshot:
 
     def order(self) -> np.ndarray:
         return np.arange(self.length)
+
+    def source_of(self, entries: np.ndarray) -> np.ndarray:
+        return np.zeros(len(entries), np.int32)
+
+    def rank(self, entries: np.ndarray) -> np.ndarray:
+        return self.ranks.rank[self.speaker[entries]]
+
+    def event(self, entries: np.ndarray) -> np.ndarray:
+        return self.plans.event[self.plan[entries]]
 
     def text(self, entry: int) -> str:
         if entry in self.odd:

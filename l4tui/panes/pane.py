@@ -1,0 +1,97 @@
+"""What all panes share: they gather in a thread, show what they gathered, and do what keys ask while focused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from l4tui.widgets.bars import Part, bar
+from l4tui.widgets.barwidget import STYLES
+from l4tui.widgets.glyphs import glyphs
+
+if TYPE_CHECKING:
+    from l4tui.screens.job import JobScreen
+    from l4tui.study import Study
+
+_OF_LOG = ("down", "up", "page_down", "page_up", "left", "right", "open", "select", "mark", "copy", "copy_line")
+
+
+class Pane(Widget, can_focus=True):
+    """A part of the screen beside or below the log; takes the log's place where there is no room for both."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"bar--{name}" for name in STYLES}
+    ALLOW_SELECT = False
+    heading = ""
+    is_whole = False  # always takes the log's place
+    share = 0.45  # of the width or height that it takes beside the log
+
+    def __init__(self, screen: JobScreen) -> None:
+        super().__init__()
+        self.host = screen
+        self.signs = glyphs(screen.config.ascii)
+
+    def gather(self, study: Study) -> object:
+        """Read and compute what will be shown; called from a thread, again whenever the job has changed."""
+        return study
+
+    def show(self, gathered: object) -> None:
+        """Take over what was gathered and redraw."""
+        self.refresh()
+
+    def does(self, action: str, argument: str) -> bool:
+        """Do an action of the table while the pane has the focus; False: the log does it."""
+        if action in ("back", "quit"):
+            self.host.close_pane()
+            return True
+        return action in _OF_LOG
+
+    def scope_to(self, ranks: str) -> None:
+        """Show only these ranks (grammar of rankset.py); a pane in the log's place makes room for it."""
+        self.host.set_scope(replace(self.host.scope, ranks=ranks))
+        if self.host.is_pane_alone:
+            self.host.close_pane()
+
+    # Drawing by rows: a pane gives the parts of a row, or its finished strip
+
+    def row(self, y: int) -> list[Part] | Strip:
+        """Give row `y` below the heading."""
+        return []
+
+    def title(self) -> list[Part]:
+        """Give the heading's parts."""
+        return [Part(self.heading, "name")]
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the heading or a row."""
+        width = self.size.width
+        parts = self.title() if y == 0 else self.row(y - 1)
+        if isinstance(parts, Strip):
+            return parts.adjust_cell_length(width, self.rich_style)
+        style = self.style_of if y or not self.has_focus else self._heading_style
+        return bar(parts, width, style, self.signs.ellipsis)
+
+    def style_of(self, name: str) -> Style:
+        """Give a style by the name that bars use."""
+        if name == "plain":
+            return self.rich_style
+        return self.rich_style + self.get_component_rich_style(f"bar--{name}", partial=True)
+
+    def _heading_style(self, name: str) -> Style:
+        return self.style_of(name) + (Style(underline=True) if name == "name" else Style())
+
+    @property
+    def rows(self) -> int:
+        """Rows below the heading."""
+        return max(self.size.height - 1, 1)
+
+    def on_focus(self) -> None:
+        """Show that keys go here."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Show that keys go elsewhere."""
+        self.refresh()
