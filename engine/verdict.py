@@ -15,6 +15,7 @@ from l4tui.engine.library.pattern import Role
 from l4tui.engine.outcome import Outcome
 
 UNSURE = 0.5
+BEFORE = ("launch", "init", "data", "model_build")  # stages that are over once an iteration was marked
 STATISTICS = {"spatial", "temporal", "error_time", "error_count"}  # kinds that tell who, but neither when nor why
 _PATH = re.compile(r"(?:iter|step|ckpt|checkpoint|global_step)[_\-]?0*(\d+)(?!\d)", re.IGNORECASE)
 
@@ -183,7 +184,11 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
         return _last_stage(case)
     wrote = [int(j.stage[r]) for f in (own or findings) for r in f.rows if _is_own(case, blame, r) and j.stage[r] >= 0]
     if wrote and (own or lead.kind not in ("silence", "progress_gap")):
-        return j.stages[Counter(wrote).most_common(1)[0][0]]
+        stage = j.stages[Counter(wrote).most_common(1)[0][0]]
+        begun = any(
+            case.iteration_at(r, row) > 0 for f in (own or findings) for row in f.rows[:1] for r in blame.accused
+        )
+        return "train" if begun and stage in BEFORE else stage
     stage = _last_stage(case)
     if lead.kind == "progress_gap" and "collective" in lead.sentence and stage in ("launch", "init", None):
         return "train"
@@ -206,7 +211,7 @@ def _last_stage(case: Case) -> str | None:
         names = Counter(j.stages[s] for s in stages if s >= 0 and j.stages[s] != "teardown")
         if names:
             stage = names.most_common(1)[0][0]
-            return "train" if len(case.ticks) and stage in ("launch", "init", "data", "model_build") else stage
+            return "train" if len(case.ticks) and stage in BEFORE else stage
     return "launch" if not case.ranks else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 
 from l4tui.engine.evidence.case import Case, word_ranks
@@ -11,6 +12,7 @@ from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.roles import Sighting
 
 KIND = "explicit_blame"
+_ITERATION = re.compile(r"\b(?:iteration|step)[ =:]+(\d{1,9})\b")
 MOST_NAMED = 0.5  # a line that names more than this share of the ranks accuses none of them
 
 
@@ -55,9 +57,10 @@ def _finding(
     case: Case, named: list[Sighting], strength: Strength, sentence: str, *, rank: int = -1, node: str | None = None
 ) -> Finding:
     first, pattern = named[0], named[0].pattern
-    iteration = int(first.groups.get("iteration", -1))
+    told = _ITERATION.search(first.text)
+    iteration = int(told[1]) if told else -1
     if iteration < 0 and rank >= 0:
-        iteration = case.iteration_of(rank) if first.rank != rank else int(case.journal.iteration[first.row])
+        iteration = case.iteration_of(rank) if first.rank != rank else case.iteration_at(rank, first.row)
     return Finding(
         KIND,
         strength,

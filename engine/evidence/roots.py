@@ -16,6 +16,7 @@ from l4tui.engine.model import UNKNOWN, Level, LineClass
 from l4tui.engine.roles import HARMLESS, Sighting
 
 RARE = 3  # lines of an event that only the accused wrote
+GAP = 3  # rows that may lie between two lines of a flood: two kinds of lines that take turns
 FLOOD = 10  # adjacent rows of one event that count once
 NEAR = 2  # iterations before the accused's last in which such a line counts
 LONGEST = 60  # rows of a traceback shown with what it raised
@@ -79,7 +80,7 @@ def _once(rows: list[int]) -> list[int]:
     at = 0
     while at < len(rows):
         end = at
-        while end + 1 < len(rows) and rows[end + 1] == rows[end] + 1:
+        while end + 1 < len(rows) and rows[end + 1] - rows[end] <= GAP:
             end += 1
         out += rows[at : at + 1] if end - at >= FLOOD else rows[at : end + 1]
         at = end + 1

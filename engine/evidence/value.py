@@ -18,7 +18,8 @@ KIND = "value"
 BAD = re.compile(r"(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 FEW = 0.4  # share of the ranks above which an odd value is everybody's
-BURST = 5  # warnings per rank that make a burst
+BURST = 3  # warnings per rank that make a burst
+DENSE = 5  # warnings, and iterations they may spread over, at the beginning of a burst
 TIMES = 5  # a burst is so many times what any rank elsewhere wrote
 
 
@@ -210,11 +211,11 @@ def _burst(case: Case, node: str, ranks: list[int], rows: Ints, least: int) -> l
 
 
 def _onset(case: Case, rows: Ints) -> int:
-    """First row from which the burst is dense: five of them within five iterations."""
+    """First row from which the burst is dense: `DENSE` of them within as many iterations."""
     j = case.journal
     rows = np.sort(rows_array(rows.tolist()))
     ordered = rows[np.argsort(j.iteration[rows], kind="stable")]
-    for at in range(len(ordered) - BURST + 1):
-        if j.iteration[ordered[at + BURST - 1]] - j.iteration[ordered[at]] <= BURST:
+    for at in range(len(ordered) - DENSE + 1):
+        if j.iteration[ordered[at + DENSE - 1]] - j.iteration[ordered[at]] <= DENSE:
             return int(ordered[at])
     return int(ordered[0])
