@@ -71,6 +71,8 @@ class Rows:
         opens = (snap.flags[first:end] & Flag.SEGMENT) == 0
         lines = int(blocks.line[block]) - 1 + np.cumsum(opens)
         segments = entries - np.maximum.accumulate(np.where(opens, entries, first))
+        if not opens[0]:  # the block goes on with a line of the one before
+            segments[: int(np.argmax(opens)) if opens.any() else None] += snap.pieces_before(block)
         shown = np.ones(end - first, np.bool_) if self._chosen is None else self._chosen[first:end]
         if self.records:
             shown = shown & (snap.record[first:end] == entries)

@@ -87,9 +87,10 @@ class Merger:
             line_class = np.where(pieces, np.int8(LineClass.BODY), line_class)
             time, mark = np.where(pieces, NO_TIME, time), np.where(pieces, UNKNOWN, mark)
             flags = np.where(pieces, flags & ~np.uint16(Flag.TIMED | Flag.MARKED), flags)
-        if continues:
-            flags = flags.copy()
-            flags[0] |= Flag.SEGMENT | Flag.PIECE
+        if continues:  # the rest of a line: it says who wrote it, when and what only by its beginning
+            flags, line_class, time, mark = flags.copy(), line_class.copy(), time.copy(), mark.copy()
+            flags[0] = flags[0] & ~np.uint16(Flag.TIMED | Flag.MARKED) | Flag.SEGMENT | Flag.PIECE
+            line_class[0], time[0], mark[0] = LineClass.BODY, NO_TIME, UNKNOWN
             speaker[0] = carry.last
         if part.dateless.any():
             time = date_carry(time, carry.clock, part.dateless)

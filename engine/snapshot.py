@@ -177,8 +177,21 @@ class Snapshot:
             segment = 0
             while bits[e - segment - f] and e - segment > f:
                 segment += 1
+            if bits[e - segment - f]:
+                segment += self.pieces_before(b)
             out.append(Place(int(self.blocks.source[b]), n + e - f - int(np.count_nonzero(bits)), segment))
         return out
+
+    def pieces_before(self, block: int) -> int:
+        """Return how many entries of earlier blocks hold the line that a block goes on with."""
+        count = 0
+        for b in np.flatnonzero(self.blocks.source[:block] == self.blocks.source[block])[::-1].tolist():
+            first, end = int(self.blocks.first[b]), int(self.blocks.first[b + 1])
+            for e in range(end - 1, first - 1, -1):
+                count += 1
+                if not self.flags[e] & Flag.SEGMENT:
+                    return count
+        return count
 
     def place(self, entry: int) -> Place:
         """Return where an entry stands."""

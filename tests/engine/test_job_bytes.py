@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from l4tui.engine.discovery import discover
+from l4tui.engine.export import Rows
 from l4tui.engine.job import Job
 from l4tui.engine.model import Flag
 from l4tui.engine.sources import open_pipe
@@ -118,4 +119,28 @@ def test_a_number_too_large_is_no_iteration(tmp_path):
     (tmp_path / "job.log").write_bytes(b"\n".join(lines * 3) + b"\n")
     job = follow(tmp_path / "job.log")
     assert set(job.snapshot().iteration.tolist()) <= {7, 8}
+    job.close()
+
+
+def test_a_line_written_bit_by_bit_is_one_line_and_one_record(tmp_path, monkeypatch):
+    monkeypatch.setattr("l4tui.engine.job.UNFINISHED_S", 0.0)
+    path = tmp_path / "job.log"
+    head = b"".join(b"[rank%d]: 2026-01-31 12:03:%02d,000 - run - INFO - step %d\n" % (n % 4, n, n) for n in range(40))
+    path.write_bytes(head)
+    job = follow(path)
+    bits = (b"[rank1]: 2026-01-31 12:04:00,000 - run", b" - INFO - step 41", b" 42 ... done\n[rank2]: x\n")
+    for entries, bit in zip((41, 42, 44), bits, strict=True):
+        with path.open("ab") as file:
+            file.write(bit)
+        until(job, lambda entries=entries: job.snapshot().length == entries)
+    snap = job.snapshot()
+    rows = [
+        row
+        for batch in Rows(snap, ("line", "segment", "record")).batches(threading.Event())
+        for row in zip(*batch.values(), strict=True)
+    ]
+    assert rows[40:] == [(41, 0, 40), (41, 1, 40), (41, 2, 40), (42, 0, 43)]
+    assert snap.ranks.rank[snap.speaker[40:44]].tolist() == [1, 1, 1, 2]
+    assert [(place.line, place.segment) for place in snap.places(range(40, 44))] == [row[:2] for row in rows[40:]]
+    assert snap.counts().lines == 42
     job.close()
