@@ -59,6 +59,7 @@ class _State:
     who: Who | None = None
     latest: int | None = None  # iteration of threads that were never told one: their context starts empty
     head = ""  # the tag up to what changes
+    fields: dict[str, object] = {}  # noqa: RUF012 -- one per process, set by install
     cached: tuple[int | None, str] = (None, "")
     prefix = ""
 
@@ -95,6 +96,7 @@ def install(
     local_part = f" local={who.local_rank}" if who.local_rank >= 0 else ""
     _State.head = f"{MARK}{who.rank}{local_part} node={who.node or 'unknown'}"
     _State.prefix = ""
+    _State.fields = {"l4_rank": who.rank, "l4_local_rank": who.local_rank, "l4_node": who.node}
     if is_first:
         logging.setLogRecordFactory(_factory(logging.getLogRecordFactory()))
         if descriptors:
@@ -165,14 +167,13 @@ def _factory(previous: object) -> object:
 
     def make(*args: object, **kwargs: object) -> logging.LogRecord:
         record: logging.LogRecord = previous(*args, **kwargs)  # type: ignore[operator]
-        kind = type(record)
+        kind = record.__class__
         record.__class__ = _classes.get(kind) or _tagged(kind)
-        who = _State.who
-        text = prefix()
+        fields = record.__dict__
+        fields["l4_tag"] = prefix()
         # names that no `extra={"rank": …}` of a program can clash with: logging refuses to overwrite
-        record.__dict__.update(l4_rank=who.rank, l4_local_rank=who.local_rank, l4_node=who.node, l4_tag=text)  # type: ignore[union-attr]
-        number = _iteration.get()
-        record.__dict__["l4_iteration"] = _State.latest if number is None else number
+        fields["l4_iteration"] = _State.cached[0]
+        fields.update(_State.fields)
         return record
 
     return make
@@ -183,10 +184,8 @@ def _tagged(kind: type[logging.LogRecord]) -> type[logging.LogRecord]:
 
     class Tagged(kind):  # type: ignore[misc, valid-type]
         def getMessage(self) -> str:
-            text = super().getMessage()
+            text = kind.getMessage(self)
             tag = self.l4_tag
-            if MARK in text:
-                return str(text)
             return tag + (text.replace("\n", "\n" + tag) if "\n" in text else text)
 
     Tagged.__name__ = kind.__name__
@@ -197,8 +196,10 @@ def _tagged(kind: type[logging.LogRecord]) -> type[logging.LogRecord]:
 def _in_front(line: str, tag: str) -> str:
     """Move the tag that a record's message began with to the front of its line, before time and level."""
     at = line.find(MARK)
+    if at == 0:
+        return line
     end = line.find("] ", at) + 2
-    return line if at == 0 else (line[at:end] + line[:at] + line[end:] if at > 0 and end > 1 else tag + line)
+    return line[at:end] + line[:at] + line[end:] if at > 0 and end > 1 else tag + line
 
 
 class _Stream:
@@ -206,6 +207,7 @@ class _Stream:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._put, self.flush = stream.write, stream.flush  # looked up once: logging flushes every record
         self._inside = False  # of a line
         self._lock = threading.RLock()
         with contextlib.suppress(AttributeError, ValueError, OSError):
@@ -215,6 +217,9 @@ class _Stream:
         """Write text, tagging the lines that begin in it."""
         if not text:
             return 0
+        if not self._inside and text.find("\n") == len(text) - 1:  # one whole line: what logging writes
+            self._put(_in_front(text, "") if MARK in text else prefix() + text)
+            return len(text)
         tag = prefix()
         with self._lock:
             lines = text.split("\n")
@@ -224,7 +229,7 @@ class _Stream:
                 if begins and (line or i < last):
                     lines[i] = _in_front(line, tag) if MARK in line else tag + line
             self._inside = bool(lines[-1])
-            self._stream.write("\n".join(lines))
+            self._put("\n".join(lines))
         return len(text)
 
     def writelines(self, lines: Sequence[str]) -> None:
