@@ -85,6 +85,7 @@ class Config:
     until: str = ""
     keys: Mapping[str, object] = field(default_factory=dict)  # [keys], checked against the action table by the screen
     formats: tuple[Mapping[str, object], ...] = ()  # [[format]], checked by the engine's format loader
+    series: tuple[Mapping[str, object], ...] = ()  # [[series]], checked by the engine's telemetry rules
     file: Path | None = None  # the config file that was read
 
 
@@ -125,6 +126,13 @@ def default_text() -> str:
         '# layer = "prefix"',
         "# pattern = '''<(?P<node>n\\d+)/(?P<local_rank>\\d+)> '''",
         '# samples = [{line = "<n7/3> hello", fields = {node = "n7", local_rank = "3"}, text = "hello"}]',
+        "",
+        "# Series of your own, where a number has no name in the text: a regex with named groups.",
+        "# [[series]]",
+        "# pattern = '''card (?P<card>\\d+) ~ (?P<fan>[\\d.]+)'''",
+        '# name = "card {card} {value}"',
+        '# units = {fan = "%"}',
+        '# samples = [{line = "card 3 ~ 41.5", values = {"card 3 fan" = "41.5"}}]',
     ]
     return "\n".join(lines) + "\n"
 
@@ -192,8 +200,13 @@ def _from_file(file: Path) -> dict[str, object]:
             if not isinstance(table, list) or not all(isinstance(entry, dict) for entry in table):
                 raise UsageError(f"{file}: formats are written as [[format]] tables")
             values["formats"] = tuple(table)
+        elif section == "series":
+            if not isinstance(table, list) or not all(isinstance(entry, dict) for entry in table):
+                raise UsageError(f"{file}: rules for series are written as [[series]] tables")
+            values["series"] = tuple(table)
         elif section not in known:
-            raise UsageError(f"{file}: unknown section [{section}]{_hint(section, [*known, 'keys', 'format'])}")
+            hint = _hint(section, [*known, "keys", "format", "series"])
+            raise UsageError(f"{file}: unknown section [{section}]{hint}")
         else:
             values |= _section(file, section, _table(file, section, table), known[section])
     return values

@@ -25,6 +25,7 @@ from l4tui.inputs import check_paths
 if TYPE_CHECKING:
     from l4tui.engine.formats import Format
     from l4tui.engine.snapshot import Snapshot
+    from l4tui.engine.telemetry.rules import Rule
 
 SHOWN = 3  # files named in a message
 
@@ -80,6 +81,16 @@ def own_formats(config: Config) -> tuple[Format, ...]:
     for warning in plugged.warnings:
         say(warning)
     return (*listed.formats, *plugged.formats)
+
+
+def own_series(config: Config) -> tuple[Rule, ...]:
+    """Return the series rules of the config file; one that is broken is named on stderr and left out."""
+    from l4tui.engine.telemetry import rules_from_config
+
+    found = rules_from_config(config.series)
+    for warning in found.warnings:
+        say(f"{config.file}: {warning}")
+    return found.rules
 
 
 def read(job: Job) -> Snapshot:

@@ -25,12 +25,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", action="store_true", help="one row per logical record, not per physical line")
     parser.add_argument("--columns", metavar="A,B,C", help="only these columns, in this order")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output")
+    parser.add_argument("--tensorboard", metavar="DIR", help="write the series in the lines as TensorBoard runs there")
+    parser.add_argument("--follow", action="store_true", help="with --tensorboard: go on as the logs grow")
     options.add_choosing(parser)
     options.add_reading(parser)
 
 
 def run(args: argparse.Namespace, config: Config) -> int:
     """Index everything there is, then write the rows; several jobs one after the other."""
+    if args.follow and not args.tensorboard:
+        raise UsageError("--follow goes with --tensorboard")
+    if args.tensorboard:
+        from l4tui.boards import follow_board, write_boards
+
+        (follow_board if args.follow else write_boards)(args.paths, Path(args.tensorboard), config)
+        return Exit.OK
     from l4tui.engine.export import COLUMNS  # loads numpy: 260 ms CPU
     from l4tui.tables import WRITERS
 
