@@ -212,7 +212,7 @@ class Snapshot:
     def _block_of(self, entries: np.ndarray) -> np.ndarray:
         return np.searchsorted(self.blocks.first, entries, "right") - 1
 
-    def _ranges(self, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def ranges(self, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return block, begin and end offsets (in the source, newline excluded or included) of entries."""
         block = self._block_of(entries)
         offset = self.columns["offset"]
@@ -228,7 +228,7 @@ class Snapshot:
         wanted = np.asarray(list(entries), np.int64)
         if not len(wanted):
             return []
-        block, begin, end = self._ranges(wanted)
+        block, begin, end = self.ranges(wanted)
         out = [b""] * len(wanted)
         source = self.blocks.source[block]
         notes = self.blocks.base[block] < 0

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from l4tui.engine.blame import Candidate
+from l4tui.engine.condensed import tally
 from l4tui.engine.diagnosis import Diagnosis
 from l4tui.engine.evidence.finding import Finding
 from l4tui.engine.evidence.roots import line_ranges
@@ -36,13 +38,17 @@ def build_report(
     iterations: Sequence[Table] = (),
     divergence: Sequence[Table] = (),
     max_lines: int = MAX_LINES,
+    whole: Snapshot | None = None,
 ) -> Table:
-    """Assemble the report; `degrees` gives the statistical rank and degree of ranks (int) and nodes (str)."""
+    """Assemble the report; `degrees` gives the statistical rank and degree of ranks (int) and nodes (str).
+
+    `whole`: the job that `snap` is condensed from.
+    """
     v = found.verdict
     told = degrees or {}
     return {
         "schema": SCHEMA,
-        "job": _job(snap, found, read_bytes),
+        "job": _job(whole or snap, found, read_bytes),
         "verdict": {
             "summary": v.summary,
             "cause": v.cause,
@@ -76,29 +82,29 @@ def should_alarm(report: Table) -> bool:
 
 def _job(snap: Snapshot, found: Diagnosis, read_bytes: int) -> Table:
     counts = snap.counts()
-    times = snap.clock[snap.clock != NO_TIME]
+    lines, records, begin, end = tally(snap)
     ranks = sorted({int(r) for r in np.unique(snap.ranks.rank[snap.ranks.kind == Kind.RANK]) if r >= 0})
     return {
         "sources": [s.path for s in snap.sources],
         "bytes": read_bytes,
         "lines": counts.lines,
-        "records": int(np.count_nonzero(snap.record == np.arange(snap.length))),
+        "records": records,
         "mixed_lines": counts.mixed,
         "launcher_lines": counts.launcher,
         "unknown_lines": counts.unknown,
         "world_size": snap.world_size if snap.world_size > 0 else None,
         "ranks": ranks,
         "nodes": {name: list(map(int, ranks_there)) for name, ranks_there in snap.node_ranks.items()},
-        "formats": _formats(snap),
-        "first_time": moment(int(times.min())) if len(times) else None,
-        "last_time": moment(int(times.max())) if len(times) else None,
+        "formats": _formats(snap, lines),
+        "first_time": moment(begin) if begin != NO_TIME else None,
+        "last_time": moment(end) if end != NO_TIME else None,
         "outcome": str(found.outcome),
     }
 
 
-def _formats(snap: Snapshot) -> list[Table]:
+def _formats(snap: Snapshot, of_plan: NDArray[np.int64]) -> list[Table]:
     lines: Counter[str] = Counter()
-    for plan, n in enumerate(np.bincount(snap.plan, minlength=len(snap.plans.event)).tolist()):
+    for plan, n in enumerate(of_plan.tolist()):
         for name in snap.plans.formats[plan] if n else ():
             lines[name] += n
     return [{"name": name, "lines": n} for name, n in lines.most_common()]

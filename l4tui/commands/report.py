@@ -91,12 +91,18 @@ def _report(job: Job, args: argparse.Namespace, baseline: Baseline | None) -> Ta
 
 
 def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baseline | None, index_s: float) -> Table:
+    from l4tui.engine.condensed import condense
     from l4tui.engine.l4.pipeline import iteration_tables
     from l4tui.engine.library import load
     from l4tui.engine.report import build_report
     from l4tui.engine.report.divergence import divergence_tables
+    from l4tui.opening import say
 
     began = time.monotonic()
+    whole, snap = snap, condense(snap)
+    if snap is not whole:
+        kinds = "rare and grave ones, and whole iterations of the others"
+        say(f"judged by {snap.length:,} of {whole.length:,} lines: {kinds}")
     found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap))
     degrees, iterations = found.case.l4.degrees(), iteration_tables(found.case)
     divergence = divergence_tables(snap, load())
@@ -111,6 +117,7 @@ def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baselin
         iterations=iterations,
         divergence=divergence,
         max_lines=args.max_lines,
+        whole=whole,
     )
 
 
