@@ -38,7 +38,7 @@ class Sighting:
 def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
     """Give every hit its writer and its role; source lines of tracebacks are left out."""
     told = _table_ranks(hits)
-    progress = Progress(journal)
+    progress = Progress(journal, [h.row for h in hits if h.pattern.role is not Role.CONTEXT])
     found: list[Sighting] = []
     for hit in hits:
         if _is_source_line(hit):
@@ -72,10 +72,13 @@ def _table_ranks(hits: Sequence[Hit]) -> dict[int, int]:
 class Progress:
     """Per rank: where its habitual lines and its iteration markers stand."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, bad: Sequence[int] = ()) -> None:
+        """Take the journal and the rows of its matched failures: lines of their shapes are no habit."""
         self._journal = journal
         calm = (journal.level <= Level.INFO) & (journal.rank >= 0)
         calm &= ~np.isin(journal.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK])
+        if len(bad):
+            calm &= ~np.isin(journal.shape, np.unique(journal.shape[np.asarray(bad, dtype=np.int64)]))
         pairs = journal.rank.astype(np.int64) << 32 | journal.shape
         _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
         self._habitual = calm & (counts[inverse] >= HABIT)

@@ -189,10 +189,10 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
             case.iteration_at(r, row) > 0 for f in (own or findings) for row in f.rows[:1] for r in blame.accused
         )
         return "train" if begun and stage in BEFORE else stage
-    stage = _last_stage(case)
-    if lead.kind == "progress_gap" and "collective" in lead.sentence and stage in ("launch", "init", None):
+    last = _last_stage(case)
+    if lead.kind == "progress_gap" and "collective" in lead.sentence and last in ("launch", "init", None):
         return "train"
-    return stage
+    return last
 
 
 def _is_own(case: Case, blame: Blame, row: int) -> bool:

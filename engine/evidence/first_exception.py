@@ -55,7 +55,10 @@ def _common(ranks: dict[int, list[Sighting]]) -> list[int]:
     for rank, found in ranks.items():
         for s in found:
             by_pattern[s.pattern.id].add(rank)
-    return sorted(max(by_pattern.values(), key=lambda seen: len(seen))) if by_pattern else []
+    most: set[int] = set()
+    for seen in by_pattern.values():
+        most = seen if len(seen) > len(most) else most
+    return sorted(most)
 
 
 def _time(case: Case, found: list[Sighting]) -> int:
