@@ -15,6 +15,7 @@ from l4tui.engine.formats import Dialect
 from l4tui.engine.merger import Merger, SourceCarry
 from l4tui.engine.model import Speaker
 from l4tui.engine.planbook import PlanBook, PlanKey
+from l4tui.engine.restarts import Restarts
 from l4tui.engine.store import Store
 
 Row = list[Any]  # JSON
@@ -105,16 +106,18 @@ def _restore_plans(book: PlanBook, table: dict[str, Any], arrays: Mapping[str, n
 def _carried(carry: SourceCarry) -> Row:
     pieces = [list(piece) for piece in carry.pieces.items()]
     return [
-        carry.lines, carry.epoch, carry.clock, carry.after, pieces, carry.last,
+        carry.lines, carry.restarts.epoch, sorted(carry.restarts.ended), list(carry.restarts.pids.items()),
+        carry.clock, carry.after, pieces, carry.last,
         carry.adoption.lane, carry.adoption.open,
     ]  # fmt: skip
 
 
 def _carry(row: Row) -> SourceCarry:
-    lines, epoch, clock, after, pieces, last, lane, opened = row
+    lines, epoch, ended, pids, clock, after, pieces, last, lane, opened = row
+    restarts = Restarts(epoch, dict(pids), set(ended))
     adoption = Adoption()
     adoption.lane, adoption.open = lane, opened
-    return SourceCarry(lines, epoch, clock, after, dict(pieces), last, adoption)
+    return SourceCarry(lines, restarts, clock, after, dict(pieces), last, adoption)
 
 
 def dialect_row(dialect: Dialect) -> Row:

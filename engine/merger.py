@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from l4tui.engine.adoption import KIND, Adoption, LaneKind, adopt
 from l4tui.engine.clock import date_carry
-from l4tui.engine.facts import attempt_told, read, spoken_by
+from l4tui.engine.facts import read, spoken_by
 from l4tui.engine.identity import Identity
 from l4tui.engine.lanes import Lane, lane_of, lane_order
 from l4tui.engine.mapper import Part, first_seen
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, LineClass, Marker, Speaker
 from l4tui.engine.planbook import PlanBook, Translation
 from l4tui.engine.records import RecordCarry, assemble
+from l4tui.engine.restarts import Restarts
 from l4tui.engine.stages import StageCarry, carry_stages
 from l4tui.engine.store import Growing, Store
 from l4tui.engine.strands import Register
@@ -33,7 +35,7 @@ class SourceCarry:
     """What a source's next block continues from."""
 
     lines: int = 0
-    epoch: int = 0
+    restarts: Restarts = field(default_factory=Restarts)
     clock: int = NO_TIME
     after: int = UNKNOWN  # iteration that lines without a marker of their own fall into
     pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
@@ -127,7 +129,7 @@ class Merger:
         """Append a line of ours that says what happened to a source."""
         carry = self.sources.setdefault(source, SourceCarry())
         plan = self.book.note_plan()
-        speaker = self._speaker_id(Speaker(source, carry.epoch, launcher=True))
+        speaker = self._speaker_id(Speaker(source, carry.restarts.epoch, launcher=True))
         row = {
             "offset": len(self.store.notes), "plan": plan, "speaker": speaker, "clock": carry.clock,
             "record": self.store.length, "iteration": carry.after, "stage": UNKNOWN, "flags": int(Flag.NOTE),
@@ -144,15 +146,9 @@ class Merger:
 
         Also returns, of entries whose message tells their writer, the speaker without that.
         """
-        cuts = [0]
-        epochs = [carry.epoch]
-        for entry, text in part.taught:
-            if (told := attempt_told(text)) > carry.epoch:
-                carry.epoch = told
-                cuts.append(entry)
-                epochs.append(carry.epoch)
+        cuts = carry.restarts.cuts(part.taught, part.mark, part.speaker, translation.speakers)
         out = np.empty(len(part.speaker), np.int32)
-        for epoch, a, b in zip(epochs, cuts, [*cuts[1:], len(out)], strict=True):
+        for (a, epoch), (b, _) in pairwise([*cuts, (len(out), UNKNOWN)]):
             out[a:b] = self._translated(source, epoch, part.speaker[a:b], translation)
         plain: dict[int, int] = {}
         for entry, text in part.taught:

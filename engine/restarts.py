@@ -1,0 +1,102 @@
+"""Restarts: where one set of processes ends in a source and the next begins.
+
+Most launchers tell the attempt's number. Where none is told, a restart shows once the agent has said that it ended a
+process: another process takes a rank, or a stream's iteration falls back. Until then the text may be of those that die.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from l4tui.engine.facts import About, Fact, attempt_told, read
+from l4tui.engine.model import UNKNOWN, Speaker
+
+_ENDS = (b"closing signal", b"failed (exitcode", b"exitcode ")
+_NOBODY = Speaker(UNKNOWN)
+
+
+@dataclass
+class Restarts:
+    """One source's attempts."""
+
+    epoch: int = 0
+    pids: dict[int, int] = field(default_factory=dict)  # rank, or local rank below 0 → process
+    ended: set[int] = field(default_factory=set)  # processes that the agent ended or lost in this attempt
+    _marks: dict[Speaker, int] = field(default_factory=dict)  # the last iteration of each
+
+    def cuts(
+        self, taught: Sequence[tuple[int, bytes]], mark: np.ndarray, voice: np.ndarray, speakers: Sequence[Speaker]
+    ) -> list[tuple[int, int]]:
+        """Return (entry, epoch) from which on a block's lines belong to another attempt; entry 0 comes first.
+
+        Args:
+            taught: telling lines of the block.
+            mark: iteration in each line, -1 for none; voice: who wrote it, in `speakers`.
+        """
+        out = [(0, self.epoch)]
+        rows = np.flatnonzero(mark >= 0)
+        marks = _Marks(rows, mark[rows].tolist(), voice[rows].tolist(), speakers)
+        for entry, text in taught:
+            self._follow(marks, entry, out)
+            told = attempt_told(text)
+            if told > self.epoch or (told == UNKNOWN and self._is_new(text)):
+                self._begin(max(told, self.epoch + 1), entry, out)
+                self._is_new(text)
+        self._follow(marks, len(mark), out)
+        return out
+
+    def _begin(self, epoch: int, entry: int, out: list[tuple[int, int]]) -> None:
+        self.epoch = epoch
+        self.pids.clear()
+        self.ended.clear()
+        self._marks.clear()
+        out.append((entry, epoch))
+
+    def _is_new(self, text: bytes) -> bool:
+        """Take up processes that a line tells; say whether one took the place of a process that the agent ended."""
+        ends = any(word in text for word in _ENDS)
+        if not ends and b"pid" not in text.lower():
+            return False
+        new = False
+        for fact in read(text, _NOBODY):
+            if fact.ends and fact.pid >= 0:
+                self.ended.add(fact.pid)
+            elif fact.about is About.WRITER and fact.pid >= 0 and _place(fact) is not None:
+                before = self.pids.setdefault(_place(fact) or 0, fact.pid)
+                new = new or (before != fact.pid and before in self.ended)
+        return new
+
+    def _follow(self, marks: _Marks, end: int, out: list[tuple[int, int]]) -> None:
+        """Follow the iterations of entries before `end`."""
+        upto = int(np.searchsorted(marks.rows, end))
+        while marks.at < upto:
+            if not self.ended:
+                last = dict(zip(marks.voices[marks.at : upto], marks.numbers[marks.at : upto], strict=True))
+                self._marks.update({marks.speakers[voice]: number for voice, number in last.items()})
+                marks.at = upto
+                return
+            who, number = marks.speakers[marks.voices[marks.at]], marks.numbers[marks.at]
+            if number < self._marks.get(who, UNKNOWN):
+                self._begin(self.epoch + 1, int(marks.rows[marks.at]), out)
+            else:
+                self._marks[who] = number
+                marks.at += 1
+
+
+@dataclass
+class _Marks:
+    """Lines of a block that carry an iteration."""
+
+    rows: np.ndarray
+    numbers: list[int]
+    voices: list[int]
+    speakers: Sequence[Speaker]
+    at: int = 0  # those before have been followed
+
+
+def _place(fact: Fact) -> int | None:
+    """Return the rank, or the local rank as a negative number."""
+    return fact.rank if fact.rank >= 0 else -1 - fact.local_rank if fact.local_rank >= 0 else None

@@ -1,0 +1,65 @@
+"""Restarts that are told by a number, and those that are not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from l4tui.engine.model import Speaker
+from l4tui.engine.restarts import Restarts
+
+SPEAKERS = [Speaker(-1, local_rank=r) for r in range(2)]
+CLOSING = b"Sending process 71 closing signal SIGTERM"
+FAILED = b"failed (exitcode: -9) local_rank: 1 (pid: 72) of binary: /usr/bin/python"
+
+
+def hello(rank: int, pid: int) -> bytes:
+    return b"rank %d starts on n1, local rank %d, pid %d" % (rank, rank, pid)
+
+
+def cuts(restarts: Restarts, lines: list[bytes | tuple[int, int]]) -> list[tuple[int, int]]:
+    """Cut a block of telling lines and of (voice, iteration)."""
+    taught = [(i, line) for i, line in enumerate(lines) if isinstance(line, bytes)]
+    mark = np.array([-1 if isinstance(line, bytes) else line[1] for line in lines])
+    voice = np.array([0 if isinstance(line, bytes) else line[0] for line in lines])
+    return restarts.cuts(taught, mark, voice, SPEAKERS)
+
+
+def test_a_number_that_is_told() -> None:
+    restarts = Restarts()
+    assert cuts(restarts, [hello(0, 71), b"rank 0 starts on n1, local rank 0, pid 81, restart 1"]) == [(0, 0), (1, 1)]
+    assert cuts(restarts, [b"rank 1 starts on n1, local rank 1, pid 82, restart 1"]) == [(0, 1)]
+
+
+def test_another_process_after_the_agent_ended_the_first() -> None:
+    restarts = Restarts()
+    assert cuts(restarts, [hello(0, 71), hello(1, 72)]) == [(0, 0)]
+    assert cuts(restarts, [CLOSING, FAILED, hello(1, 82), hello(0, 81)]) == [(0, 0), (2, 1)]
+    assert restarts.pids == {0: 81, 1: 82}
+
+
+def test_another_process_that_nobody_ended_is_of_another_host() -> None:
+    assert cuts(Restarts(), [hello(0, 71), hello(0, 91)]) == [(0, 0)]
+
+
+def test_iterations_that_fall_back_after_the_agent_ended_a_process() -> None:
+    restarts = Restarts()
+    assert cuts(restarts, [(0, 40), (1, 40), (0, 41), CLOSING, (1, 41), (0, 30), (1, 30)]) == [(0, 0), (5, 1)]
+    assert cuts(restarts, [(0, 31), (1, 31)]) == [(0, 1)]
+
+
+def test_iterations_that_fall_back_of_themselves_are_epochs() -> None:
+    assert cuts(Restarts(), [(0, 40), (0, 1), (0, 2)]) == [(0, 0)]
+
+
+def test_each_stream_has_its_own_iterations() -> None:
+    assert cuts(Restarts(), [(0, 41), CLOSING, (1, 40)]) == [(0, 0)]
+
+
+def test_any_cut_gives_the_same() -> None:
+    lines = [(0, 40), (1, 40), CLOSING, (0, 30), FAILED, (1, 31), hello(1, 82), (1, 12), (1, 13)]
+    whole = cuts(Restarts(), lines)
+    for k in range(len(lines)):
+        restarts = Restarts()
+        first = cuts(restarts, lines[:k])
+        second = cuts(restarts, lines[k:])
+        assert first + [(entry + k, epoch) for entry, epoch in second[1:]] == whole
