@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
+from textual import events
 from textual.app import App
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.filter import Monochrome, NoColor
+from textual.widgets import Input
 
 from l4tui.actions import ACTIONS, keymap, shown_key
 from l4tui.config import Config
@@ -85,6 +87,17 @@ class L4App(App[int]):
         self.set_class(config.ascii, "-ascii")
         if self.no_color:  # chosen by Textual before it knew that our themes draw on the terminal's own colours
             self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
+
+    async def on_event(self, event: events.Event) -> None:
+        """Do what a key asks for before the next one is looked at: slow lines deliver several at once.
+
+        Textual sends keys through the focused widget and back, and meanwhile the next ones after them.
+        """
+        if isinstance(event, events.Key) and not event.is_forwarded and not isinstance(self.focused, Input):
+            for priority in (True, False):
+                if await self._check_bindings(event.key, priority=priority):
+                    return
+        await super().on_event(event)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give themes that are not ours the names our styles use."""

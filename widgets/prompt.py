@@ -66,7 +66,7 @@ class Prompt(Horizontal):
             field.value = text
         field.cursor_position = len(text)
         self.add_class("-open")
-        field.focus()
+        self.screen.set_focus(field)  # at once: what is typed behind the key that opened it belongs to it
 
     def say(self, note: str, *, wrong: bool = False) -> None:
         """Put a note at the right of the line."""

@@ -142,3 +142,13 @@ def test_a_demo_that_is_ended_while_it_starts_leaves_nothing(tmp_path: Path, num
         assert terminal.modes_left_on() == []
     finally:
         terminal.close()
+
+
+def test_keys_that_arrive_together_go_where_they_were_typed(opened: Terminal) -> None:
+    opened.send("gjj")
+    opened.send("/step 150\r")
+    opened.wait_for(lambda text: "/step 150  1 hit" in text)
+    opened.send(":20\r")
+    opened.wait_for(lambda text: "job.log:20 " in text)
+    opened.send("&step 7\r")
+    opened.wait_for(lambda text: "11 of 200" in text)
