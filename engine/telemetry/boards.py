@@ -58,9 +58,7 @@ class Board:
             self._writer(rank).add(points.name, step, wall, points.value[rows])
             self.points += len(rows)
 
-    def _step(
-        self, points: Points, rank: int, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _step(self, points: Points, rank: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return steps and the rows that have one: iterations, or ordinals where the series knows no iteration."""
         iteration = points.iteration[rows].astype(np.int64)
         same = (points.name, rank)
