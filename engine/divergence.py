@@ -99,7 +99,7 @@ def survey(
 def _judged(peers: Peers, attempt: int, heard: NDArray[np.bool_], follows: Follows | None) -> list[Divergence]:
     from l4tui.engine.divergent import end, lateness, numbers, stacks, way, wording
 
-    progress = peers.last_progress(attempt, heard)
+    progress = peers.last_progress(attempt)
     found = end.judge(peers, attempt, heard, progress, follows)
     found += stacks.judge(peers, attempt, progress)
     found += way.judge(peers, attempt, heard, progress)

@@ -93,10 +93,14 @@ class Peers:
         told[self.level >= Level.ERROR] = True
         return told
 
-    def last_progress(self, attempt: int, heard: Bits) -> Ints:
+    def calm_rows(self, attempt: int) -> Ints:
+        """Return the places of what most ranks said and that is no error."""
+        most = (self.many * 2 > np.count_nonzero(self.heard(attempt))) & (self.attempt == attempt)
+        return np.flatnonzero(most & ~self.is_error & (self.flags & RowFlag.FOLDED == 0))
+
+    def last_progress(self, attempt: int) -> Ints:
         """Return per rank the place of the last thing that most ranks said and that is no error; −1: none."""
-        most = (self.many * 2 > np.count_nonzero(heard)) & (self.attempt == attempt)
-        calm = np.flatnonzero(most & ~self.is_error & (self.flags & RowFlag.FOLDED == 0))
+        calm = self.calm_rows(attempt)
         last = np.full(len(self.members), -1, np.int64)
         np.maximum.at(last, self.set[calm], calm)
         at = np.full(self.members.shape[1], -1, np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 OPEN_BYTES = 64 << 20  # of bool vectors; beyond it the rows that were touched longest ago are packed
+MOST_SLOTS = 1 << 14
 FEWEST_SLOTS = 1024  # however many speakers there are
 
 Ints = NDArray[np.int64]
@@ -106,7 +107,7 @@ class SpeakerSets:
 
     def _free(self, wanted: int) -> Ints:
         """Return free slots; packs the rows that were touched longest ago where there is no more room."""
-        most = max(self._fewest, self._open_bytes // self._width)
+        most = max(self._fewest, min(MOST_SLOTS, self._open_bytes // self._width))
         free = np.flatnonzero(self._row < 0)
         if len(free) < wanted and len(self._row) >= most:
             used = np.flatnonzero((self._row >= 0) & (self._touched < self._turn))
@@ -142,5 +143,8 @@ class SpeakerSets:
         opened = of_row < 0
         used, place = np.unique(-1 - of_row[opened], return_inverse=True)
         live = np.packbits(self._bits[used], axis=1, bitorder="little")
+        if len(live):  # equal sets are one
+            _, first, again = np.unique(live.view(f"V{live.shape[1]}").ravel(), return_index=True, return_inverse=True)
+            live, place = live[first], again[place]
         of_row[opened] = sets + place
         return FrozenSets(np.concatenate((self._packed[:sets], live)), of_row, self.speakers)

@@ -14,6 +14,7 @@ from l4tui.engine.model import NO_TIME, Level
 from l4tui.engine.nodeset import nodeset
 from l4tui.engine.peers import HABIT, OPENINGS, Peers
 from l4tui.engine.rowtable import RowFlag
+from l4tui.engine.snapshot import Snapshot
 
 MOST = 400  # events looked at
 FEW = 1 / 3  # a larger share that is missing accuses nobody
@@ -63,7 +64,35 @@ def _unrecovered(peers: Peers, attempt: int, progress: Ints) -> Ints:
     for s in range(len(last)):
         last[s] = progress[peers.members[s]].max(initial=-1)
     places = np.flatnonzero((peers.attempt == attempt) & (peers.many > 0) & (peers.flags & RowFlag.FOLDED == 0))
-    return places[places > last[peers.set[places]]]
+    places = places[places > last[peers.set[places]]]
+    return places[~_went_on(peers, attempt, places)] if len(places) else places
+
+
+def _went_on(peers: Peers, attempt: int, places: Ints) -> Bits:
+    """Say after which rows every writer still said what most say: rows of many began before its line came."""
+    snap, table = peers.snap, peers.table
+    most = peers.calm_rows(attempt)
+    calm = np.zeros(table.length, np.bool_)
+    calm[peers.rows[most]] = True
+    low = int(peers.first[places].min())
+    rows = table.row[low:]
+    lines = low + np.flatnonzero((rows >= 0) & calm[rows])
+    writers, back = np.unique(_writers(snap, lines)[::-1], return_index=True)
+    last = lines[len(lines) - 1 - back]  # last calm line of each writer
+    out = np.zeros(len(places), np.bool_)
+    for begin in range(0, len(places) if len(last) else 0, 64):
+        part = places[begin : begin + 64]
+        for i, entries in enumerate(table.entries_of(peers.rows[part])):
+            who = _writers(snap, entries)
+            at = np.minimum(np.searchsorted(writers, who), len(writers) - 1)
+            out[begin + i] = bool(((writers[at] == who) & (last[at] > entries)).all())
+    return out
+
+
+def _writers(snap: Snapshot, entries: Ints) -> Ints:
+    """Return who wrote lines, told apart by source: within one the order of lines is that of time."""
+    who: Ints = snap.rank(entries).astype(np.int64) << 32 | snap.source_of(entries)
+    return who
 
 
 def _gathered(peers: Peers, places: Ints, follows: Follows | None) -> list[Said]:

@@ -16,7 +16,7 @@ def divergence(peers: Peers, place: int, kind: str, score: float, ranks: tuple[i
         row=int(peers.rows[place]),
         entry=int(peers.first[place]),
         kind=kind,
-        score=round(min(score, 1.0), 3),
+        score=round(float(min(score, 1.0)), 3),
         ranks=ranks,
         iteration=int(peers.iteration[place]),
         event=int(peers.event[place]),
