@@ -94,9 +94,17 @@ class Peers:
         return told
 
     def calm_rows(self, attempt: int) -> Ints:
-        """Return the places of what most ranks said and that is no error."""
+        """Return the places of what most ranks said and that is no error, nor the first words after one."""
         most = (self.many * 2 > np.count_nonzero(self.heard(attempt))) & (self.attempt == attempt)
-        return np.flatnonzero(most & ~self.is_error & (self.flags & RowFlag.FOLDED == 0))
+        calm = np.flatnonzero(most & ~self.is_error & (self.flags & RowFlag.FOLDED == 0))
+        failed = np.flatnonzero(most & self.is_error)
+        if not len(failed):
+            return calm
+        events, first, again, count = np.unique(
+            self.event[calm], return_index=True, return_inverse=True, return_counts=True
+        )
+        known = (calm[first] < failed[0]) | (count >= HABIT)  # what comes again and again is work
+        return calm[known[again]] if len(events) else calm
 
     def last_progress(self, attempt: int) -> Ints:
         """Return per rank the place of the last thing that most ranks said and that is no error; −1: none."""

@@ -71,6 +71,24 @@ def test_first_exception_comes_first(tmp_path: Path) -> None:
     assert "train.py:40" in elsewhere.words and "train.py:50" in elsewhere.words
 
 
+def test_a_late_complaint_of_a_rank_that_went_on(tmp_path: Path) -> None:
+    ends = clean(8)
+    ends.insert(-1, f"7: {stamp(STEPS + 1)} - WARNING - net.py:4 - accept failed")  # the others are done already
+    assert stops(job(tmp_path, ends=ends)) == []
+
+
+def test_plain_words_after_an_exception_are_no_progress(tmp_path: Path) -> None:
+    lines = [f"{r}: {stamp(r / 100)} - INFO - init.py:1 - joining as rank {r} of 8" for r in range(8)]
+    for r in range(2, 8):
+        lines += [
+            f"{r}: Traceback (most recent call last):",
+            f"{r}: ValueError: invalid usage",
+            f"{r}: this is often a mix of versions",
+        ]
+    found = stops(read(tmp_path / "job.log", lines).snapshot())
+    assert [(d.kind, d.ranks) for d in found] == [("missing", (0, 1))]
+
+
 def test_report_tables(tmp_path: Path) -> None:
     snap = job(tmp_path, ends=crash(8, 5))
     first = divergence_tables(snap, load())[0]
