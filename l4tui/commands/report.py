@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHO[@TIME]",
         help="an outside finding: node:n12@12:03, rank:7",
     )
+    parser.add_argument(
+        "--reduction", action="store_true", help="instead: which events carry nothing new, and the bytes to save"
+    )
     parser.add_argument("--max-lines", type=int, default=1000, metavar="N", help="line ranges per event (default 1000)")
     parser.add_argument("--follow", action="store_true", help="read on until a verdict stands or the job ends")
     parser.add_argument(
@@ -53,6 +56,8 @@ def run(args: argparse.Namespace, config: Config) -> int:
     from l4tui.engine.report.build import should_alarm
     from l4tui.opening import open_jobs
 
+    if args.reduction:
+        return _reduction(args, config)
     baseline = _baseline(args.baseline, config)
     if args.follow:
         reports = [_follow(args, config, baseline)]
@@ -61,12 +66,26 @@ def run(args: argparse.Namespace, config: Config) -> int:
     else:
         reports = [_report(job, args, baseline) for _, job in open_jobs(args.paths, config)]
     alarm = any(should_alarm(report) for report in reports)
-    text = "".join(_render(report, args.format) for report in reports)
-    if args.output and args.output != "-":
-        Path(args.output).write_text(text, "utf-8")
+    _write("".join(_render(report, args.format) for report in reports), args.output)
+    return Exit.FOUND if args.check and alarm else Exit.OK
+
+
+def _write(text: str, output: str | None) -> None:
+    if output and output != "-":
+        Path(output).write_text(text, "utf-8")
     else:
         sys.stdout.write(text)
-    return Exit.FOUND if args.check and alarm else Exit.OK
+
+
+def _reduction(args: argparse.Namespace, config: Config) -> int:
+    """Write what of each job's log could go unsaid."""
+    from l4tui.opening import open_jobs, read
+    from l4tui.reducing import render_reduction
+
+    if args.format not in ("text", "json"):
+        raise UsageError("--reduction is written as text or json")
+    _write("".join(render_reduction(read(job), args.format) for _, job in open_jobs(args.paths, config)), args.output)
+    return Exit.OK
 
 
 def _follow(args: argparse.Namespace, config: Config, baseline: Baseline | None) -> Table:
