@@ -365,6 +365,7 @@ class Job:
                 order_=self.order,
                 fill_=self.fill,
                 shapes=book.shapes,
+                keys=book.texts,
             )
 
     def resume(self, ranks: Ranks) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from l4tui.engine.clock import ClockContext, clock_spans, compile_clock
 from l4tui.engine.facts import teaches
 from l4tui.engine.formats import Dialect, Parser
-from l4tui.engine.keys import DIGITS_TO_ZERO, LONGEST_KEY, collapse, key_of, volatile_key
+from l4tui.engine.keys import DIGITS_TO_ZERO, LONGEST_KEY, PLACEHOLDER, collapse, key_of, volatile_key
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Parse, Speaker
 from l4tui.engine.plans import ITER, NAMES, SITE, TIME, TIME_AT, WIDEST, PlanInfo, Plans
 from l4tui.engine.records import classify
@@ -178,7 +178,9 @@ class Mapper:
         found = self._crowd.get(crowd)
         if found is None:
             line_class = classify(line[parse.text_at :], parse)
-            found = self._crowd[crowd] = self.table.add(line, crowd, message, parse, line_class, 0)
+            found = self._crowd[crowd] = self.table.add(
+                line, PLACEHOLDER + crowd, message, parse, line_class, 0
+            )
         return found
 
     # fields

@@ -63,6 +63,7 @@ class PlanBook:
         self.formats: list[tuple[str, ...]] = []
         self.sites: list[str] = []
         self.shapes: list[bytes] = []
+        self.texts: list[bytes] = []  # keys of the plans
         self.events = Events()
         self._ids: dict[PlanKey, int] = {}
         self._site_ids: dict[bytes, int] = {}
@@ -90,6 +91,7 @@ class PlanBook:
         """Take up plans that were stored; `events` restores its own."""
         self._ids = {key: plan for plan, key in enumerate(keys)}
         self.formats = [key.formats for key in keys]
+        self.texts = [key.key for key in keys]
         self.shapes, self.sites = shapes, sites
         self._shape_ids = {shape: i for i, shape in enumerate(shapes)}
         for name, values in columns.items():
@@ -108,6 +110,7 @@ class PlanBook:
             if known is not None:
                 return known
         plan = self._ids[same] = len(self.formats)
+        self.texts.append(same.key)
         shape = self._shape_ids.setdefault(info.shape, len(self.shapes))
         if shape == len(self.shapes):
             self.shapes.append(info.shape)

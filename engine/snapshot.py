@@ -93,6 +93,7 @@ class Snapshot:
     is_complete: bool = True  # everything there is has been read
     fill_: FillCache = field(default_factory=FillCache, repr=False)
     shapes: Sequence[bytes] = ()  # of messages, by shape id: digit runs as one 0
+    keys: Sequence[bytes] = ()  # of plans: their lines with every digit as 0
 
     @property
     def plan(self) -> np.ndarray:

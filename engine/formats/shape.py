@@ -236,3 +236,47 @@ def _nested(nodes: Iterable[Node], inside: bool) -> bool:
         elif name in ("ASSERT", "ASSERT_NOT") and isinstance(value, tuple) and _nested(value[1], inside):
             return True
     return False
+
+
+def plain_literal(regex: re.Pattern[bytes]) -> bytes:
+    """Return the text that a regex consists of, in lower case where it ignores case; empty when it is more."""
+    nodes = tree_of(regex)
+    if not nodes or any(str(op) != "LITERAL" or not isinstance(value, int) for op, value in nodes):
+        return b""
+    text = bytes(value for _, value in nodes if isinstance(value, int))
+    return text.lower() if regex.flags & re.IGNORECASE else text
+
+
+def treats_digits_alike(regex: re.Pattern[bytes]) -> bool:
+    """Tell whether a regex matches a text whatever its digits are: exactly if it does with all of them as 0."""
+    nodes = tree_of(regex)
+    return nodes is not None and _alike(nodes)
+
+
+def _alike(nodes: Iterable[Node]) -> bool:
+    for op, value in nodes:
+        name = str(op)
+        if name in ("LITERAL", "NOT_LITERAL"):
+            if value in _DIGIT:
+                return False
+        elif name == "IN" and isinstance(value, list):
+            if len(_members(value) & _DIGIT) not in (0, len(_DIGIT)):
+                return False
+        elif name == "BRANCH" and isinstance(value, tuple):
+            if not all(_alike(branch) for branch in value[1]):
+                return False
+        elif name in _REPEATS and isinstance(value, tuple):
+            if not _alike(value[2]):
+                return False
+        elif name == "SUBPATTERN" and isinstance(value, tuple):
+            if not _alike(value[3]):
+                return False
+        elif name in ("ASSERT", "ASSERT_NOT") and isinstance(value, tuple):
+            if not _alike(value[1]):
+                return False
+        elif name == "ATOMIC_GROUP":
+            if not isinstance(value, Iterable) or not _alike(value):
+                return False
+        elif name not in ("ANY", "AT", "FAILURE"):
+            return False  # back references and what is not known here
+    return True
