@@ -92,9 +92,11 @@ class RowTable:
         first = int(self.blocks.first[blocks].min())
         span = self.row[first : int(self.blocks.last[blocks].max()) + 1]
         wanted, place = np.unique(rows, return_inverse=True)
-        at = np.minimum(np.searchsorted(wanted, span), len(wanted) - 1)
-        hits = np.flatnonzero(wanted[at] == span)
-        by = at[hits]
+        number = np.full(self.length + 1, -1, np.int32)  # the last one is for lines without a row
+        number[wanted] = np.arange(len(wanted))
+        by = number[span]
+        hits = np.flatnonzero(by >= 0)
+        by = by[hits]
         order = np.argsort(by, kind="stable")
         cuts = np.searchsorted(by[order], np.arange(len(wanted) + 1))
         parts = [first + hits[order[a:b]] for a, b in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)]

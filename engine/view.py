@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.model import NO_TIME, UNKNOWN
+from l4tui.engine.outline import Folds
 from l4tui.engine.rankset import RankSet
 
 if TYPE_CHECKING:
@@ -37,34 +38,56 @@ class Rows(Protocol):
     def position(self, key: int) -> int:
         """Find the row of a key, or the nearest one before it; 0 if there is none."""
 
+    def entries(self, keys: Ids) -> Ids:
+        """Give the entry that each row stands for."""
+
+    def key_of(self, entry: int) -> int:
+        """Give the key of the row that shows an entry."""
+
+    def tester(self, entries: Bits) -> Callable[[Ids], Bits]:
+        """Give a test of keys: whether their rows show any of these entries (bool per entry)."""
+
 
 class EntryRows:
     """Rows that are entries: an array of entry ids, or None for the first `length` entries in order."""
 
     def __init__(self, entries: Ids | None, length: int, ascending: bool = True) -> None:
-        self.entries = entries
+        self._entries = entries
         self.length = length if entries is None else len(entries)
         self.ascending = ascending
+
+    def entries(self, keys: Ids) -> Ids:
+        """A row is an entry."""
+        return keys
+
+    def key_of(self, entry: int) -> int:
+        """An entry is a row."""
+        return entry
+
+    def tester(self, entries: Bits) -> Callable[[Ids], Bits]:
+        """A row shows its entry."""
+        bits = np.append(entries, False)
+        return lambda keys: bits[np.minimum(keys, len(bits) - 1)]
 
     def keys(self, start: int, stop: int) -> Ids:
         """Give the entries of rows start..stop."""
         start, stop = max(start, 0), min(stop, self.length)
-        if self.entries is None:
+        if self._entries is None:
             return np.arange(start, max(start, stop), dtype=np.int64)
-        return self.entries[start:stop].astype(np.int64)
+        return self._entries[start:stop].astype(np.int64)
 
     def position(self, key: int) -> int:
         """Find the row of an entry, or of the nearest earlier one."""
         if self.length == 0:
             return 0
-        if self.entries is None:
+        if self._entries is None:
             return min(max(key, 0), self.length - 1)
         if self.ascending:
-            return max(int(np.searchsorted(self.entries, key, side="right")) - 1, 0)
-        found = np.flatnonzero(self.entries == key)
+            return max(int(np.searchsorted(self._entries, key, side="right")) - 1, 0)
+        found = np.flatnonzero(self._entries == key)
         if len(found):
             return int(found[0])
-        return int(np.argmin(np.abs(self.entries - key)))
+        return int(np.argmin(np.abs(self._entries - key)))
 
 
 class Filter(NamedTuple):
@@ -91,6 +114,7 @@ class Scope:
     ranks: str = ""  # grammar of rankset.py; empty: all
     filters: tuple[Filter, ...] = ()
     filtering: bool = True  # False: the filters stand by
+    folds: Folds = field(default_factory=Folds)  # of the collapsed lens
 
     @property
     def narrowed(self) -> bool:

@@ -55,6 +55,13 @@ def path(value: object) -> Path | None:
     return Path(text(value)).expanduser() if value else None
 
 
+def lens(value: object) -> str:
+    """Accept the name of a lens, or auto."""
+    if value not in ("auto", "collapsed", "lines"):
+        raise ValueError("expects auto, collapsed or lines")
+    return str(value)
+
+
 def _setting(section: str, read: Callable[[object], object], default: Any, words: str, example: str) -> Any:
     return field(default=default, metadata={"section": section, "read": read, "words": words, "example": example})
 
@@ -65,6 +72,7 @@ class Config:
 
     theme: str = _setting("screen", text, "auto", "A theme of the palette; auto follows the terminal.", '"auto"')
     ascii: bool = _setting("screen", truth, False, "Draw with ASCII characters only.", "false")
+    lens: str = _setting("screen", lens, "auto", "The first lens: collapsed, lines; auto asks the log.", '"auto"')
     mouse: bool = _setting("screen", truth, False, "Take the mouse (F2 switches it).", "false")
     follow: bool = _setting("screen", truth, True, "Read on while the files grow.", "true")
 

@@ -52,6 +52,7 @@ class Update:
 
     snapshot: Snapshot
     scope: Scope
+    lens: Lens  # that made the rows
     rows: Rows
     facts: Facts
     vitals: Vitals
@@ -202,16 +203,18 @@ class Feed:
 
     def _update(self, scope: Scope, stop: threading.Event) -> Update:
         snapshot = self._job.snapshot()
-        error = self.failure
+        error, lens = self.failure, self._lenses[scope.lens]
         try:
-            rows = self._lenses[scope.lens].rows(snapshot, scope, stop)
+            rows = lens.rows(snapshot, scope, stop)
         except Exception as problem:  # a scope must never end the thread: show all and say so
-            error = str(problem)
-            rows = self._lenses["lines"].rows(snapshot, Scope(), stop)
+            error = str(problem) or type(problem).__name__
+            lens = self._lenses["lines"]
+            rows = lens.rows(snapshot, Scope(), stop)
         generation, ranks = snapshot.generation, snapshot.ranks.rank
         renumbered = relabelled = False
         if self._last is not None:
             renumbered = generation != self._last[0]
             common = min(len(ranks), len(self._last[1]))
             relabelled = not np.array_equal(ranks[:common], self._last[1][:common])
-        return Update(snapshot, scope, rows, facts_of(snapshot), vitals_of(snapshot), renumbered, relabelled, error)
+        facts = lens.facts(snapshot, facts_of(snapshot))
+        return Update(snapshot, scope, lens, rows, facts, vitals_of(snapshot), renumbered, relabelled, error)

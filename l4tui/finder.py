@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from l4tui.engine.view import Bits, Ids, Matcher, smart_case
+from l4tui.engine.view import Bits, Matcher, smart_case
 
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
@@ -44,9 +44,3 @@ class Finder:
             self.covered = snapshot.length
         finally:
             self.running = False
-
-    def at(self, entries: Ids) -> Bits:
-        """Say which entries are hits."""
-        bits = self.bits
-        known = entries < len(bits)
-        return known & bits[np.minimum(entries, max(len(bits) - 1, 0))] if len(bits) else known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,13 +29,11 @@ class Histogram(NamedTuple):
     errors: np.ndarray
 
 
-def histogram_of(
-    snapshot: Snapshot, rows: Rows, entries_of: Callable[[Snapshot, Ids], Ids], wanted: int, stop: Event
-) -> Histogram | None:
+def histogram_of(snapshot: Snapshot, rows: Rows, wanted: int, stop: Event) -> Histogram | None:
     """Count the rows of a view over time in about `wanted` bins; None where no row has a time."""
     clock, plan, level = snapshot.clock, snapshot.plan, snapshot.plans.level
     low, high = np.iinfo(np.int64).max, NO_TIME
-    for part in _parts(snapshot, rows, entries_of, stop):
+    for part in _parts(rows, stop):
         times = clock[part]
         times = times[times != NO_TIME]
         if len(times):
@@ -46,7 +44,7 @@ def histogram_of(
     start = low // step * step
     size = int((high - start) // step) + 1
     counts = np.zeros((3, size), np.int64)
-    for part in _parts(snapshot, rows, entries_of, stop):
+    for part in _parts(rows, stop):
         times, levels = clock[part], level[plan[part]]
         for row, chosen in enumerate((levels > -1, levels == Level.WARNING, levels >= Level.ERROR)):
             kept = times[chosen & (times != NO_TIME)]
@@ -61,9 +59,8 @@ def _step(span: int, wanted: int) -> int:
     return (span // BINS_MAX // SECOND + 1) * SECOND
 
 
-def _parts(snapshot: Snapshot, rows: Rows, entries_of: Callable[[Snapshot, Ids], Ids], stop: Event) -> Iterator[Ids]:
+def _parts(rows: Rows, stop: Event) -> Iterator[Ids]:
     for at in range(0, rows.length, CHUNK):
         if stop.is_set():
             return
-        keys = rows.keys(at, at + CHUNK)
-        yield entries_of(snapshot, keys)
+        yield rows.entries(rows.keys(at, at + CHUNK))

@@ -1,8 +1,8 @@
-"""Lenses: ways to show the same job as rows. A new one is a class here or elsewhere and an entry in LENSES."""
+"""Lenses: ways to show the same job as rows. A new one is a class and a line in make_lenses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +16,7 @@ from l4tui.widgets.line import Facts, Line
 
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
+    from l4tui.study import Analyst
 
 SORTS = {Kind.RANK: "rank", Kind.MIXED: "mixed", Kind.LAUNCHER: "launcher", Kind.UNKNOWN: "unknown"}
 NODE_MAX = 10  # cells of a node's name up to which it stands whole
@@ -29,11 +30,17 @@ class Lens(Protocol):
     def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Rows:
         """Select and order what the scope shows; called from a thread."""
 
-    def lines(self, snapshot: Snapshot, keys: Ids) -> list[Line]:
-        """Make rows ready to be painted; called from a thread, reads files."""
+    def lines(self, snapshot: Snapshot, rows: Rows, keys: Ids, *, quick: bool = False) -> list[Line]:
+        """Make rows ready to be painted; called from a thread, reads files. `quick`: leave out what takes long."""
 
-    def entries(self, snapshot: Snapshot, keys: Ids) -> Ids:
-        """Give the entry that each row stands for."""
+    def is_heavy(self, rows: Rows, keys: Ids) -> bool:
+        """Say whether `quick` is of use."""
+
+    def facts(self, snapshot: Snapshot, facts: Facts) -> Facts:
+        """Adapt the columns to what this lens shows in them."""
+
+    def changed(self, old: Rows, new: Rows) -> Ids | None:
+        """Say which rows read differently than before; None: all."""
 
 
 class EntryLens:
@@ -47,11 +54,19 @@ class EntryLens:
         """Select the scope's entries."""
         return self._viewer.rows(snapshot, scope, stop)
 
-    def entries(self, snapshot: Snapshot, keys: Ids) -> Ids:
-        """A row is an entry."""
-        return np.minimum(keys, max(snapshot.length - 1, 0))
+    def is_heavy(self, rows: Rows, keys: Ids) -> bool:
+        """A line is read in no time."""
+        return False
 
-    def lines(self, snapshot: Snapshot, keys: Ids) -> list[Line]:
+    def facts(self, snapshot: Snapshot, facts: Facts) -> Facts:
+        """The columns are made for lines."""
+        return facts
+
+    def changed(self, old: Rows, new: Rows) -> Ids | None:
+        """A line stays what it is."""
+        return np.zeros(0, np.int64)
+
+    def lines(self, snapshot: Snapshot, rows: Rows, keys: Ids, *, quick: bool = False) -> list[Line]:
         """Read the texts of a page and who wrote them."""
         keys = keys[keys < snapshot.length]
         speakers, plans, flags = snapshot.speaker[keys], snapshot.plan[keys], snapshot.flags[keys]
@@ -153,4 +168,8 @@ def facts_of(snapshot: Snapshot) -> Facts:
     )
 
 
-LENSES: dict[str, Callable[[Viewer, bool], Lens]] = {"lines": EntryLens}
+def make_lenses(viewer: Viewer, analyst: Analyst, ascii_only: bool) -> dict[str, Lens]:
+    """Make the lenses of a job by name; the first is what a job of many ranks is shown through."""
+    from l4tui.collapsed import CollapsedLens  # knows this module
+
+    return {"collapsed": CollapsedLens(viewer, analyst, ascii_only), "lines": EntryLens(viewer, ascii_only)}

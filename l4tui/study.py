@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,4 +51,19 @@ class Analyst:
         table = self.table(snapshot)
         with self._counting:
             ranks = self._progress.update(snapshot)
-            return Study(snapshot, table, survey(snapshot, table, final=final), ranks, self._builder.timeline)
+            found = survey(snapshot, table, final=final, follows=follows)
+            return Study(snapshot, table, found, ranks, self._builder.timeline)
+
+
+def follows(texts: Sequence[str]) -> list[bool]:
+    """Say which texts the failure library knows as following from another rank's failure."""
+    from l4tui.engine.library import load  # 60 ms CPU with its patterns
+    from l4tui.engine.library.pattern import Role, zero_digits
+
+    patterns = load().patterns
+    out = []
+    for text in texts:
+        zeroed = zero_digits(text)
+        known = next((p for p in patterns if p.may_match(zeroed) and p.search(text)), None)
+        out.append(known is not None and known.role in (Role.CASCADE, Role.TEARDOWN))
+    return out

@@ -36,19 +36,29 @@ class Glyphs(NamedTuple):
     rank_silent: str
     rank_failed: str
     rank_suspect: str
+    is_extra: str
+    is_missing: str
+    is_value: str
+    is_order: str
+    is_late: str
+    odd_value: str
+    rule: str
+    folded: str
 
 
 UNICODE = Glyphs(
     mixed="≠", launcher="⚙", unknown="?", note="§", cursor="▌", mark="◆", select="┃", track="│", thumb="█", hit="╾",
     running="●", silent="◌", failed="✖", completed="✔", ellipsis="…", down="↓", dot="·", bars="▁▂▃▄▅▆▇█",
     more="›", bar="█", rank_with="·", rank_behind="‹", rank_ahead="›", rank_silent="◌", rank_failed="✖",
-    rank_suspect="▲",
+    rank_suspect="▲", is_extra="▲", is_missing="▽", is_value="≈", is_order="⇄", is_late="◷", odd_value="≈", rule="─",
+    folded="▸",
 )  # fmt: skip
 ASCII = Glyphs(
     mixed="%", launcher="*", unknown="?", note="=", cursor=">", mark="+", select="|", track=":", thumb="#", hit="-",
     running="o", silent="z", failed="X", completed="v", ellipsis="~", down="v", dot="-", bars="_.-=+*%#",
     more=">", bar="#", rank_with=".", rank_behind="<", rank_ahead=">", rank_silent="z", rank_failed="X",
-    rank_suspect="!",
+    rank_suspect="!", is_extra="^", is_missing="v", is_value="~", is_order="x", is_late="@", odd_value="~", rule="-",
+    folded="+",
 )  # fmt: skip
 
 LEVELS = {

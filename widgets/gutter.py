@@ -62,19 +62,24 @@ def cells(line: Line, columns: Columns, signs: Glyphs, since: int | None) -> lis
         parts.append(("dim", fit(line.node, columns.node, signs.ellipsis) + " "))
     sign = "" if line.sort == "rank" else getattr(signs, line.sort)
     who = line.who + sign if line.sort == "mixed" else sign + line.who
+    is_odd = line.mark not in ("", "!")
+    style_of_who = "odd" if is_odd else "dim" if line.tone in ("dim", "quiet") else line.sort
     if width_of(who) > columns.who:
         who = fit(who, columns.who, signs.ellipsis)
-    parts.append((line.sort, who.rjust(columns.who) + " "))
+    parts.append((style_of_who, who.rjust(columns.who) + " "))
     if columns.level:
         level = Level(line.level if line.head else 0)
-        parts.append((text_style(line), (line.mark or LEVELS[level]) + " "))
+        style = "odd" if is_odd else text_style(line)
+        parts.append((style, (line.mark or LEVELS[level]) + " "))
     if columns.site:
         parts.append(("site", fit(line.site, columns.site, signs.ellipsis) + " "))
     return parts
 
 
 def text_style(line: Line) -> str:
-    """Name the style of a line's text: by its level, or an exception's."""
+    """Name the style of a line's text: its own, or by its level, or an exception's."""
+    if line.tone:
+        return line.tone
     if line.mark == "!" or line.level >= Level.ERROR:
         return "error"
     return "warning" if line.level == Level.WARNING else "dim" if 0 < line.level < Level.INFO else "plain"

@@ -14,12 +14,14 @@ class Line(NamedTuple):
     text: str
     who: str = ""  # rank, or a set of ranks
     node: str = ""
-    sort: str = "rank"  # rank mixed launcher unknown note
+    sort: str = "rank"  # rank mixed launcher unknown note; rule: a line across, `text` in it
     level: int = Level.NONE
     time: int = NO_TIME  # ns UTC
     site: str = ""
     head: bool = True  # False: continues the record above
     mark: str = ""  # in the level's place: "!" an exception, or a glyph of a lens's own, such as a divergence
+    tone: str = ""  # style of the text; empty: by its level
+    spans: tuple[tuple[int, int, str], ...] = ()  # parts of the text in a style of their own: (start, stop, style)
 
 
 class Facts(NamedTuple):

@@ -22,12 +22,13 @@ from l4tui.widgets.gutter import fit_columns
 from l4tui.widgets.line import Facts, Line
 from l4tui.widgets.pages import Pages
 from l4tui.widgets.painter import Look, Painter, State
+from l4tui.widgets.track import with_track
 
 HOLD_S = 0.08  # longest wait for text before rows are drawn without it
 WRAP_MAX = 40  # screen rows of one wrapped line
 NAMES = (
     *("plain", "dim", "rank", "mixed", "launcher", "unknown", "note", "site", "error", "warning"),
-    *("cursor", "sign", "mark", "hit", "track", "thumb"),
+    *("cursor", "sign", "mark", "hit", "track", "thumb", "rule", "odd", "range", "pending", "quiet", "value"),
 )
 
 
@@ -43,6 +44,7 @@ class LogView(ScrollView, can_focus=True):
 
         keys: Ids
         epoch: int
+        turn: int
         urgent: int
 
     @dataclass
@@ -80,9 +82,14 @@ class LogView(ScrollView, can_focus=True):
 
     # What there is to show
 
-    def set_rows(self, rows: Rows, facts: Facts, *, changed: bool = False) -> None:
-        """Show other rows, keeping the cursor's line and its place on screen; `changed`: known text is void."""
-        key, offset, length = self.cursor_key, self.row - self.top, self.rows.length
+    def set_rows(self, rows: Rows, facts: Facts, *, changed: bool = False, key: int | None = None) -> None:
+        """Show other rows, keeping the cursor's line (by its new `key`, if that is another) and its place on screen.
+
+        Args:
+            changed: known text is void.
+        """
+        key = self.cursor_key if key is None else key
+        offset, length = self.row - self.top, self.rows.length
         self.rows, self.facts = rows, facts
         if changed:
             self.forget()
@@ -98,11 +105,16 @@ class LogView(ScrollView, can_focus=True):
         """Drop all text and strips: what was read is void."""
         self._pages.forget()
 
-    def supply(self, lines: Iterable[Line], epoch: int) -> None:
-        """Take over the text of rows that were asked for."""
+    def renew(self, keys: Iterable[int]) -> None:
+        """Have the text of rows read again; until it comes they stay as they are."""
+        self._pages.renew(keys)
+        self._want_text()
+
+    def supply(self, lines: Iterable[Line], epoch: int, turn: int) -> None:
+        """Take over the text of rows that were asked for at an epoch and turn."""
         if epoch != self._pages.epoch:
             return
-        self._pages.take(lines)
+        self._pages.take(lines, turn)
         if self._held is not None:
             self._held.stop()
             self._held = None
@@ -261,20 +273,8 @@ class LogView(ScrollView, can_focus=True):
         strips = strips[:height]
         filler = Strip([Segment(" " * (width - 1), self._painter.styles["plain"])], width - 1)
         strips += [filler] * (height - len(strips))
-        return self._filtered(self._with_track(strips))
-
-    def _with_track(self, strips: list[Strip]) -> list[Strip]:
-        """Put the scroll mark into the last column."""
-        height, total = len(strips), self.rows.length
-        if total <= height:
-            ends = [Strip([Segment(" ", self._painter.styles["plain"])], 1)] * height
-        else:
-            size = max(height * height // total, 1)
-            at = round(self.top / max(total - height, 1) * (height - size))
-            track = Strip([Segment(self.signs.track, self._painter.styles["track"])], 1)
-            thumb = Strip([Segment(self.signs.thumb, self._painter.styles["thumb"])], 1)
-            ends = [thumb if at <= y < at + size else track for y in range(height)]
-        return [Strip([*strip, *end], strip.cell_length + 1) for strip, end in zip(strips, ends, strict=True)]
+        strips = with_track(strips, self.top, self.rows.length, self.signs, self._painter.styles)
+        return self._filtered(strips)
 
     def _filtered(self, strips: list[Strip]) -> list[Strip]:
         """Apply what Textual's own rendering would: NO_COLOR, 16 colours."""
@@ -375,9 +375,9 @@ class LogView(ScrollView, can_focus=True):
         """Ask for the text of what is near; True when rows on screen lack theirs."""
         if not self.size.height:
             return False
-        lacking, asked = self._pages.lack(self.rows, self.top, self.page)
+        lacking, urgent, asked = self._pages.lack(self.rows, self.top, self.page)
         if len(asked):
-            self.post_message(self.PageWanted(asked, self._pages.epoch, lacking))
+            self.post_message(self.PageWanted(asked, self._pages.epoch, self._pages.turn, urgent))
         return lacking > 0
 
     # Mouse, when it is on

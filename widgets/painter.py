@@ -19,6 +19,9 @@ CACHED = 4_000  # strips kept: some 60 screens
 HITS_MAX = 200  # matches marked in one line
 
 
+Styled = tuple[int, int, str]  # start, stop, style of a part of a text
+
+
 class Look(NamedTuple):
     """Everything besides the line that decides what is painted; a change makes new strips."""
 
@@ -103,11 +106,13 @@ class Painter:
         assert look is not None
         base = self._base(state)
         gutter = [Segment(self._sign(state), self._sign_style(state))]
+        if line.sort == "rule":
+            return [self._rule(line, gutter, base)]
         for name, text in cells(line, look.columns, self.signs, look.since):
             gutter.append(Segment(text, self._over(base, name)))
         room = max(look.width - look.columns.width, 1)
         style = self._over(base, text_style(line))
-        marks = self._marks(line.text)
+        marks = _layered(self._marks(line.text), line.spans)
         if not look.wrap:
             start, stop, lead = window(line.text, look.left, room)
             body = self._body(line.text, start, stop, lead, room, style, marks)
@@ -123,6 +128,18 @@ class Painter:
             gutter = [Segment(self._sign(state) + " " * (look.columns.width - 1), self._sign_style(state))]
         return strips
 
+    def _rule(self, line: Line, gutter: list[Segment], base: Style) -> Strip:
+        """Paint a rule across with words in it; one that stands for what is folded away begins with a sign."""
+        assert self._look is not None
+        lead = self.signs.rule * 2 if line.head else self.signs.folded
+        thin, words = self._over(base, "rule"), self._over(base, "dim" if line.head else "plain")
+        parts = [*gutter, Segment(f"{lead} ", thin), Segment(f"{line.text} ", words)]
+        if line.mark:
+            parts.append(Segment(f"{line.mark} ", self._over(base, "odd")))
+        used = sum(width_of(part.text) for part in parts)
+        fill = (self.signs.rule if line.head else " ") * max(self._look.width - used, 0)
+        return Strip([*parts, Segment(fill, thin)]).crop(0, self._look.width)
+
     def _marks(self, text: str) -> list[tuple[int, int]]:
         if self._regex is None:
             return []
@@ -135,17 +152,17 @@ class Painter:
         return found
 
     def _body(
-        self, text: str, start: int, stop: int, lead: int, room: int, style: Style, marks: list[tuple[int, int]]
+        self, text: str, start: int, stop: int, lead: int, room: int, style: Style, marks: list[Styled]
     ) -> list[Segment]:
         segments: list[Segment] = [Segment(" " * lead, style)] if lead else []
         at = start
-        for low, high in marks:
+        for low, high, name in marks:
             low, high = max(low, at), min(high, stop)
             if low >= high:
                 continue
             if low > at:
                 segments.append(Segment(text[at:low], style))
-            segments.append(Segment(text[low:high], style + self.styles["hit"]))
+            segments.append(Segment(text[low:high], style + self.styles[name]))
             at = high
         if at < stop:
             segments.append(Segment(text[at:stop], style))
@@ -154,3 +171,20 @@ class Painter:
             segments.append(Segment(" " * (room - used), style))
         return segments
 
+
+def _layered(hits: list[tuple[int, int]], spans: tuple[Styled, ...]) -> list[Styled]:
+    """Lay hits over the line's own spans; what comes out does not overlap and ascends."""
+    over = [(low, high, "hit") for low, high in hits]
+    if not spans:
+        return over
+    out: list[Styled] = []
+    for low, high, name in spans:
+        at = low
+        for start, stop, _ in over:
+            if stop > at and start < high:
+                if start > at:
+                    out.append((at, start, name))
+                at = max(at, stop)
+        if at < high:
+            out.append((at, high, name))
+    return sorted(out + over)

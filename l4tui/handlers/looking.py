@@ -60,7 +60,7 @@ def files(screen: JobScreen, _: str) -> None:
 def dump(screen: JobScreen, _: str) -> None:
     """Leave the screen, print the page plainly, and come back on Enter."""
     view = screen.view
-    lines = screen.lens.lines(screen.snapshot, view.rows.keys(view.top, view.top + view.page))
+    lines = screen.lens.lines(screen.snapshot, view.rows, view.rows.keys(view.top, view.top + view.page))
     page = "\n".join(f"{line.who or line.sort:>6}  {line.text}" for line in lines)
     try:
         with screen.app.suspend():

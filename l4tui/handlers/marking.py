@@ -20,12 +20,12 @@ COPY_MAX = 2_000  # lines; terminals drop longer OSC 52 sequences anyway
 @handles("mark")
 def mark(screen: JobScreen, text: str) -> None:
     """Mark the line with a note, or take its mark away."""
-    key = screen.view.cursor_key
-    if key is None:
+    entry = screen.cursor_entry
+    if entry is None:
         return
-    if key in screen.notes:
-        del screen.notes[key]
-        screen.view.set_marks(screen.notes)
+    if entry in screen.notes:
+        del screen.notes[entry]
+        screen.show_marks()
         screen.say("mark removed")
     elif text:
         set_mark(screen, text)
@@ -36,17 +36,17 @@ def mark(screen: JobScreen, text: str) -> None:
 @answers("note")
 def set_mark(screen: JobScreen, text: str) -> None:
     """Mark the cursor's line."""
-    key = screen.view.cursor_key
-    if key is not None:
-        screen.notes[key] = text.strip()
-        screen.view.set_marks(screen.notes)
+    entry = screen.cursor_entry
+    if entry is not None:
+        screen.notes[entry] = text.strip()
+        screen.show_marks()
         screen.tell()
 
 
 @handles("next_mark", "previous_mark")
 def other_mark(screen: JobScreen, _: str) -> None:
     """To the next or previous mark."""
-    marks = np.array(sorted(screen.notes), np.int64)
+    marks = np.array(sorted(screen.view.marks), np.int64)
 
     def test(keys: Ids) -> Bits:
         return np.isin(keys, marks)
@@ -77,13 +77,13 @@ def copy(screen: JobScreen, _: str) -> None:
 
 def _copy_rows(screen: JobScreen, keys: Ids, *, labelled: bool) -> None:
     """Read rows, with their ranks or as they stand in the file, and hand them to the terminal's clipboard."""
-    lens, snapshot = screen.lens, screen.snapshot
+    lens, snapshot, rows = screen.lens, screen.snapshot, screen.view.rows
 
     def work() -> None:
         if labelled:
-            lines = [f"{line.who or line.sort}\t{line.text}" for line in lens.lines(snapshot, keys)]
+            lines = [f"{line.who or line.sort}\t{line.text}" for line in lens.lines(snapshot, rows, keys)]
         else:
-            lines = [raw.decode("utf-8", "replace") for raw in snapshot.raws(lens.entries(snapshot, keys).tolist())]
+            lines = [raw.decode("utf-8", "replace") for raw in snapshot.raws(rows.entries(keys).tolist())]
         screen.app.call_from_thread(_to_clipboard, screen, "\n".join(lines), len(lines))
 
     screen.in_thread(work, "copy")

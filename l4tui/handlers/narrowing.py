@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from l4tui.engine.rankset import RankSet
 from l4tui.engine.view import Filter, Scope, validate
-from l4tui.handlers import answers, handles, typing
+from l4tui.handlers import answers, differing, handles, typing
 from l4tui.widgets.cells import clean
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ def next_lens(screen: JobScreen, _: str) -> None:
 
 @handles("open")
 def open_line(screen: JobScreen, _: str) -> None:
-    """In a narrowed view: this line among all lines. Else: its rank alone."""
+    """A row of several lines: its lines, or not. In a narrowed view: this line among all. Else: its rank alone."""
+    if differing.turn_row(screen):
+        return
     if screen.scope.narrowed:
         screen.set_scope(Scope(lens=screen.scope.lens))
         return
@@ -166,7 +168,7 @@ def open_line(screen: JobScreen, _: str) -> None:
     if rank is None:
         screen.say("this line is of no rank")
     else:
-        screen.set_scope(replace(screen.scope, ranks=str(rank)))
+        screen.set_scope(replace(screen.scope, lens="lines", ranks=str(rank)))
 
 
 @handles("back")

@@ -66,14 +66,14 @@ def _by_level(screen: JobScreen, _: str) -> None:
     step = 1 if screen.acting.startswith("next") else -1
     error = screen.acting.endswith("error")
     snapshot = screen.snapshot
-    lens = screen.lens
+    rows = screen.view.rows
     levels = snapshot.plans.level
     wanted = levels >= Level.ERROR if error else levels == Level.WARNING
     raised = snapshot.plans.line_class == LineClass.RAISED
     word = "error" if error else "warning"
 
     def test(keys: Ids) -> Bits:
-        entries = lens.entries(snapshot, keys)
+        entries = rows.entries(keys)
         heads = snapshot.record[entries]
         said = wanted[snapshot.plan[entries]] & (heads == entries)  # a record of many lines is one stop
         if error:  # an exception that nothing logged
@@ -90,14 +90,14 @@ def _same(screen: JobScreen, _: str) -> None:
     entry = screen.cursor_entry
     if entry is None:
         return
-    snapshot, lens = screen.snapshot, screen.lens
+    snapshot, rows = screen.snapshot, screen.view.rows
     plan = int(snapshot.plan[entry])
     site = int(snapshot.plans.site[plan])
     column = snapshot.plans.site if site >= 0 else snapshot.plans.event
     value = site if site >= 0 else int(snapshot.plans.event[plan])
 
     def test(keys: Ids) -> Bits:
-        return np.asarray((column == value)[snapshot.plan[lens.entries(snapshot, keys)]])
+        return np.asarray((column == value)[snapshot.plan[rows.entries(keys)]])
 
     screen.jump(test, step, "no other line like this one", around=True)
 

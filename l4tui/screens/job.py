@@ -5,32 +5,33 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.containers import Container
 from textual.message import Message
-from textual.worker import Worker, WorkerState, get_current_worker
+from textual.worker import Worker, WorkerState
 
 from l4tui import handlers
+from l4tui.collapsed import CollapsedLens, agrees
 from l4tui.config import Config
+from l4tui.engine.divergence import Divergence
 from l4tui.engine.snapshot import Snapshot
-from l4tui.engine.view import Filter, Ids, Matcher, Scope, Viewer
+from l4tui.engine.view import Filter, Matcher, Scope, Viewer
 from l4tui.feed import Feed, Live, Update
 from l4tui.judge import Ruling
-from l4tui.lenses import LENSES, Lens
+from l4tui.lenses import Lens, make_lenses
 from l4tui.places import read_place
+from l4tui.screens.pages import PageScreen
 from l4tui.screens.paning import PaneScreen
 from l4tui.screens.searching import SearchScreen
 from l4tui.screens.telling import Telling
 from l4tui.study import Study
 from l4tui.vitals import Vitals
-from l4tui.widgets.cells import clean
 from l4tui.widgets.header import JobHeader
-from l4tui.widgets.line import Line
 from l4tui.widgets.logview import LogView
 from l4tui.widgets.prompt import Prompt
 from l4tui.widgets.status import StatusBar
@@ -38,7 +39,7 @@ from l4tui.widgets.status import StatusBar
 BACK_MAX = 50  # scopes that Esc can go back through
 
 
-class JobScreen(Telling, SearchScreen, PaneScreen):
+class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
     """Shows one job and does what the handlers ask."""
 
     @dataclass
@@ -46,13 +47,6 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
         """There is something new to show."""
 
         update: Update
-
-    @dataclass
-    class PageRead(Message):
-        """Text that was asked for."""
-
-        lines: list[Line]
-        epoch: int
 
     @dataclass
     class Judged(Message):
@@ -75,7 +69,8 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
         self.choose_job, self.notice = choose_job, ""
         self._judge_job = judge
         self.viewer = Viewer(matcher)
-        self.lenses: dict[str, Lens] = {key: make(self.viewer, config.ascii) for key, make in LENSES.items()}
+        self.lenses: dict[str, Lens] = make_lenses(self.viewer, self.analyst, config.ascii)
+        self.lens: Lens = self.lenses["lines"]  # that made the rows on screen
         self.follows = config.follow
         self.feed = Feed(job, self.lenses, self._hand_over, follow=config.follow)
         self.snapshot: Snapshot = job.snapshot()
@@ -83,12 +78,16 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
         self.ruling = Ruling(-1, "")
         self._judging = self._bounded = False
         self._sought: int | None = None  # entry to go to once all lines are shown
-        self.scope = Scope(ranks=config.ranks)
+        self._lens_is_open = config.lens == "auto" and not config.ranks  # nobody has chosen one yet
+        first = "collapsed" if self._lens_is_open else config.lens.replace("auto", "lines")
+        self.scope = Scope(first, ranks=config.ranks)
         self.notes: dict[int, str] = {}
         self.left_out: tuple[tuple[str, str], ...] = ()
         self.mouse_on = config.mouse
         self.acting = ""  # id of the action that runs
         self.leaving = False
+        self.last_stop: tuple[int, str] | None = None  # of `d`: entry and kind
+        self._kept: tuple[int, int] | None = None  # (key, entry) of the cursor when the lens was turned
         self._back: list[Scope] = []
         self._said, self._said_style, self._said_at = "", "busy", 0.0
 
@@ -184,34 +183,44 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
     @on(Updated)
     def _updated(self, event: Updated) -> None:
         update = event.update
-        self.snapshot, self.vitals = update.snapshot, update.vitals
+        void = update.renumbered or update.relabelled
+        entry, key, fresh = self.cursor_entry, None, None
+        if update.lens is not self.lens:
+            void, key = True, None if entry is None else update.rows.key_of(entry)
+            self._kept = None if entry is None or key is None else (key, entry)
+        elif not void and self.view.rows.length:
+            fresh = update.lens.changed(self.view.rows, update.rows)
+            void = fresh is None
+        self.snapshot, self.vitals, self.lens = update.snapshot, update.vitals, update.lens
         if update.renumbered:
             self.notes.clear()
-            self.view.set_marks(())
-        self.view.set_rows(update.rows, update.facts, changed=update.renumbered or update.relabelled)
+            self.last_stop = self._kept = None
+        self.view.set_rows(update.rows, update.facts, changed=void, key=key)
+        if fresh is not None:
+            self.view.renew(fresh)
+        self.show_marks()
         if update.error:
             self.say(update.error, "error")
+        self._choose_lens(update)
         if self._sought is not None and update.scope == self.scope:
             entry, self._sought = self._sought, None
             self.view.set_following(False)
-            self.view.go(self.view.rows.position(entry), place="middle")
+            self.view.go(self.view.rows.position(self.view.rows.key_of(entry)), place="middle")
         self._search_on(update.renumbered)
         self.tell()
         self.feed.taken()
 
-    @on(LogView.PageWanted)
-    def _page_wanted(self, event: LogView.PageWanted) -> None:
-        self._read_page(event, self.lens, self.snapshot)
+    def _choose_lens(self, update: Update) -> None:
+        """As long as nobody has chosen: rows where ranks agree, else lines; asked of the first lines and of all."""
+        if self._lens_is_open and update.scope == self.scope and update.snapshot.length:
+            self._lens_is_open = self.feed.progress < 1.0
+            if self.scope.lens == "collapsed" and not agrees(update.rows, update.snapshot.length):
+                self.set_scope(replace(self.scope, lens="lines"), keep=False)
+                self._lens_is_open = False
 
-    @work(thread=True, exclusive=True, group="page", exit_on_error=False)
-    def _read_page(self, wanted: LogView.PageWanted, lens: Lens, snapshot: Snapshot) -> None:
-        for part in (wanted.keys[: wanted.urgent], wanted.keys[wanted.urgent :]):
-            if len(part) and not get_current_worker().is_cancelled:
-                self.post_message(self.PageRead(_lines(lens, snapshot, part), wanted.epoch))
-
-    @on(PageRead)
-    def _page_read(self, event: PageRead) -> None:
-        self.view.supply(event.lines, event.epoch)
+    def show_marks(self) -> None:
+        """Show which rows hold a marked line."""
+        self.view.set_marks(self.view.rows.key_of(entry) for entry in self.notes)
 
     @on(LogView.CursorMoved)
     def _cursor_moved(self) -> None:
@@ -269,14 +278,14 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
 
     def studied(self, study: Study) -> None:
         """Show how the ranks differ."""
+        lens = self.lenses["collapsed"]
+        if isinstance(lens, CollapsedLens):
+            fresh = lens.take(study, self.view.rows)
+            if self.lens is lens:
+                self.view.renew(fresh)
         self.tell()
 
     # Scopes
-
-    @property
-    def lens(self) -> Lens:
-        """The lens that is on."""
-        return self.lenses[self.scope.lens]
 
     def set_scope(self, scope: Scope, *, keep: bool = True) -> None:
         """Show something else; `keep`: Esc comes back to what is shown now."""
@@ -297,13 +306,15 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
             self.set_scope(Scope(lens=self.scope.lens), keep=False)
 
     def turn_lens(self) -> None:
-        """Turn to the next lens: all ranks, the cursor's rank, then what else is registered."""
-        names = list(LENSES)
-        if not self.scope.ranks and (rank := self.cursor_rank) is not None:
-            self.set_scope(Scope("lines", str(rank), self.scope.filters, self.scope.filtering))
+        """Turn to the next lens: rows, lines, the lines of the cursor's rank."""
+        self._lens_is_open = False
+        scope, rank = self.scope, self.cursor_rank
+        if scope.lens == "collapsed":
+            self.set_scope(replace(scope, lens="lines"))
+        elif rank is not None and scope.ranks != str(rank):
+            self.set_scope(replace(scope, ranks=str(rank)))
         else:
-            following = names[(names.index(self.scope.lens) + 1) % len(names)]
-            self.set_scope(Scope(following, "", self.scope.filters, self.scope.filtering))
+            self.set_scope(replace(scope, lens="collapsed", ranks=""))
 
     # The cursor
 
@@ -313,7 +324,9 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
         key = self.view.cursor_key
         if key is None or self.snapshot.length == 0:
             return None
-        return int(self.lens.entries(self.snapshot, np.array([key], np.int64))[0])
+        if self._kept is not None and self._kept[0] == key:
+            return self._kept[1]  # the line that the cursor came from when the lens was turned
+        return int(self.view.rows.entries(np.array([key], np.int64))[0])
 
     @property
     def cursor_rank(self) -> int | None:
@@ -325,14 +338,22 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
         return rank if rank >= 0 else None
 
     @property
+    def divergence(self) -> Divergence | None:
+        """What sets the row under the cursor apart."""
+        lens, key = self.lens, self.view.cursor_key
+        return lens.divergence(self.view.rows, key) if isinstance(lens, CollapsedLens) and key is not None else None
+
+    @property
     def known_ranks(self) -> list[int]:
         """Ranks that have lines, ascending."""
         return sorted(self.snapshot.counts().per_rank)
 
     def show_entry(self, entry: int) -> None:
         """Go to an entry; where the scope hides it, show all lines first."""
-        row = self.view.rows.position(entry)
-        if entry in self.view.rows.keys(row, row + 1).tolist():
+        rows = self.view.rows
+        key = rows.key_of(entry)
+        row = rows.position(key)
+        if key in rows.keys(row, row + 1).tolist():
             self.view.set_following(False)
             self.view.go(row, place="middle")
         else:
@@ -343,7 +364,8 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
         """Go to a line of the file where there is one file, else to that row of the view."""
         if len(self.snapshot.sources) == 1:
             entry = self.snapshot.entry_at(0, number)
-            row = self.view.rows.length - 1 if entry < 0 else self.view.rows.position(entry)
+            rows = self.view.rows
+            row = rows.length - 1 if entry < 0 else rows.position(rows.key_of(entry))
         else:
             row = number - 1
         self.view.go(row, place="middle")
@@ -354,15 +376,6 @@ class JobScreen(Telling, SearchScreen, PaneScreen):
         """Tell the person something for a few seconds."""
         self._said, self._said_style, self._said_at = words, style, time.monotonic()
         self.tell()
-
-
-def _lines(lens: Lens, snapshot: Snapshot, keys: Ids) -> list[Line]:
-    """Read a page; where that fails each row says why, and the rest of the log stays usable."""
-    try:
-        return lens.lines(snapshot, keys)
-    except Exception as error:
-        words = clean(f"cannot be read: {error}" if str(error) else f"cannot be read: {type(error).__name__}")
-        return [Line(key, words, sort="note") for key in keys.tolist()]
 
 
 handlers.load()

@@ -17,7 +17,6 @@ from l4tui.engine.model import UNKNOWN
 from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.view import Bits, Ids, Matcher, find_row, smart_case
 from l4tui.finder import Finder
-from l4tui.lenses import Lens
 from l4tui.widgets.logview import LogView
 
 Test = Callable[[Ids], Bits]  # keys of rows → which of them pass
@@ -51,11 +50,6 @@ class SearchScreen(Screen[None]):
         self._finder: Finder | None = None
         self._jumping = Event()
 
-    @property
-    @abstractmethod
-    def lens(self) -> Lens:
-        """The lens that is on."""
-
     @abstractmethod
     def say(self, words: str, style: str = "busy") -> None:
         """Tell the person something."""
@@ -79,10 +73,10 @@ class SearchScreen(Screen[None]):
         self._go_to(self.snapshot.iteration, number)
 
     def _go_to(self, column: np.ndarray, value: int) -> None:
-        lens, snapshot = self.lens, self.snapshot
+        rows = self.view.rows
 
         def test(keys: Ids) -> Bits:
-            return np.asarray(column[lens.entries(snapshot, keys)] >= value)
+            return np.asarray(column[rows.entries(keys)] >= value)
 
         self.jump(test, 1, "nothing at or after that", start=-1)
 
@@ -154,13 +148,17 @@ class SearchScreen(Screen[None]):
 
     def jump_to_hit(self, step: int, from_row: int | None = None) -> None:
         """Go to the next or previous hit; around the end when there is none further on."""
-        finder, lens, snapshot = self._finder, self.lens, self.snapshot
+        finder, rows = self._finder, self.view.rows
         if finder is None:
             self.say("nothing is searched for: / begins")
             return
 
+        tests: list[Test] = []
+
         def test(keys: Ids) -> Bits:
-            return finder.at(lens.entries(snapshot, keys))
+            if not tests:  # made in the thread that looks
+                tests.append(rows.tester(finder.bits))
+            return tests[0](keys)
 
         words = f"no hit for {finder.pattern}" if not finder.count else "no hit among what is shown"
         self.jump(test, step, words, start=from_row, around=True)

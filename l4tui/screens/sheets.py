@@ -44,10 +44,11 @@ def _lay_out(screen: JobScreen, title: str, make: Callable[[], Text]) -> None:
 
 def open_histogram(screen: JobScreen) -> None:
     """Count the lines of the view over time and show the bars."""
-    snapshot, rows, lens = screen.snapshot, screen.view.rows, screen.lens
+    snapshot, scope = screen.snapshot, screen.scope
 
     def work() -> None:
-        counted = histogram_of(snapshot, rows, lens.entries, BINS, Event())
+        rows = screen.viewer.rows(snapshot, scope, Event())  # lines, whatever the lens
+        counted = histogram_of(snapshot, rows, BINS, Event())
         screen.app.call_from_thread(_show_histogram, screen, counted)
 
     screen.in_thread(work, "sheet")

@@ -15,6 +15,7 @@ from l4tui.widgets.status import Account, Situation, StatusBar
 
 if TYPE_CHECKING:
     from l4tui.config import Config
+    from l4tui.engine.divergence import Divergence
     from l4tui.engine.snapshot import Snapshot
     from l4tui.engine.view import Scope
     from l4tui.feed import Feed
@@ -53,6 +54,11 @@ class Telling:
     @abstractmethod
     def cursor_entry(self) -> int | None:
         """The entry under the cursor."""
+
+    @property
+    @abstractmethod
+    def divergence(self) -> Divergence | None:
+        """What sets the row under the cursor apart."""
 
     @property
     def is_live(self) -> bool:
@@ -148,14 +154,15 @@ class Telling:
         if entry is None:
             return "nothing to show" if self.scope.narrowed else "empty"
         snap = self.snapshot
-        key = self.view.cursor_key
-        note = self.notes.get(-1 if key is None else key)
+        note = self.notes.get(entry)
         if note:
             return f"{self.view.signs.mark} {note}"
         place = snap.place(entry)
         speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
         rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])
-        parts = [f"{PurePath(snap.sources[place.source].path).name}:{place.line}"]
+        found = self.divergence
+        parts = [f"{getattr(self.view.signs, f'is_{found.kind}')} {found.words}"] if found is not None else []
+        parts.append(f"{PurePath(snap.sources[place.source].path).name}:{place.line}")
         parts.append(f"rank {rank}" if rank >= 0 else "")
         parts.append(snap.nodes[node] if node >= 0 else "")
         iteration, stage = int(snap.iteration[entry]), int(snap.stage[entry])

@@ -21,7 +21,7 @@ def rows(scope: Scope, length: int = 2000) -> list[int]:
 
 def test_all_in_order_takes_no_array() -> None:
     found = Viewer(fake_search).rows(FakeSnapshot(100), Scope(), Event())
-    assert found.entries is None and found.length == 100
+    assert found._entries is None and found.length == 100
 
 
 @pytest.mark.parametrize(

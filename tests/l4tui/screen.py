@@ -42,7 +42,7 @@ async def shown(
     job: FakeJob, size: tuple[int, int] = (80, 24), *, ruling: Ruling | None = None, **settings: object
 ) -> AsyncIterator[tuple[Pilot[int], JobScreen]]:
     """Run the app and wait until the first page has its text."""
-    app = FakeApp(job, Config(**{"theme": "l4tui", **settings}))  # type: ignore[arg-type]
+    app = FakeApp(job, Config(**{"theme": "l4tui", "lens": "lines", **settings}))  # type: ignore[arg-type]
     app.ruling = ruling or app.ruling
     async with app.run_test(size=size) as pilot:
         await pilot.pause()

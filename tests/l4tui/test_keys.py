@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from l4tui import handlers
 from l4tui.actions import ACTIONS, Action, KeyClash, keymap, split_keys
+from l4tui.engine.outline import Outline
 from l4tui.judge import Ruling
 from l4tui.widgets.sheet import ListSheet, TextSheet
 from tests.l4tui.fake import FakeJob
@@ -167,7 +168,11 @@ async def test_enter_opens_a_rank_and_then_all_lines_around() -> None:
         await pilot.press("v")
         await until(pilot, lambda: screen.view.rows.length < 200)
         await pilot.press("v")
+        await until(pilot, lambda: isinstance(screen.view.rows, Outline))
+        assert screen.cursor_entry == 499
+        await pilot.press("v")
         await until(pilot, lambda: screen.view.rows.length == 1000)
+        assert screen.view.cursor_key == 499
 
 
 async def test_ranks_are_picked_by_a_set() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from l4tui import firstpage
 from l4tui.engine.view import EntryRows
 from l4tui.histogram import histogram_of
-from l4tui.lenses import EntryLens, node_labels, short_site
+from l4tui.lenses import node_labels, short_site
 from l4tui.places import read_place
 from l4tui.screens.fields import fields_text, laid_out, record_text
 from l4tui.terminal import OSC52_MAX, osc52
@@ -51,11 +51,10 @@ def test_vitals_of_an_empty_and_of_a_failed_log() -> None:
 
 def test_a_histogram_counts_every_line_with_a_time() -> None:
     snapshot = FakeSnapshot(5000)
-    lens = EntryLens(None, False)  # type: ignore[arg-type]
-    counted = histogram_of(snapshot, EntryRows(None, 5000), lens.entries, 60, Event())
+    counted = histogram_of(snapshot, EntryRows(None, 5000), 60, Event())
     assert counted is not None
     assert counted.lines.sum() == 4997 and 20 < len(counted.lines) <= 61
-    assert histogram_of(FakeSnapshot(2), EntryRows(None, 2), lens.entries, 60, Event()) is None
+    assert histogram_of(FakeSnapshot(2), EntryRows(None, 2), 60, Event()) is None
 
 
 def test_structures_are_laid_out_and_what_is_none_is_left_alone() -> None:
