@@ -23,7 +23,7 @@ from l4tui.engine.trails import Trail
 
 MOST_STRANDS = 1024  # open at once in one stream; past it they are forgotten
 MOST_CODES = 1 << 14  # source lines remembered
-_FRAME = re.compile(rb"frame #(\d{1,4}):")
+_NUMBER = re.compile(rb"frame #(\d{1,4}): ?(.{0,400}?)(?: \+ 0x[0-9a-f]+ \(0x[0-9a-f]+ in (.{0,400})\))?$")
 
 # kind of a line → states of the texts that wait for it, and states of those that may take it if none does
 _WAITS: dict[Trail, tuple[frozenset[Trail], frozenset[Trail]]] = {
@@ -36,10 +36,10 @@ _WAITS: dict[Trail, tuple[frozenset[Trail], frozenset[Trail]]] = {
         (Trail.WHAT, (Trail.TERMINATE,), ()),
         (Trail.FATAL, (Trail.TERMINATE, Trail.WHAT), ()),
         (Trail.STACK, (Trail.FATAL,), ()),
-        (Trail.FILE, (Trail.OPEN, Trail.CODE, Trail.CARET, Trail.STACK), (Trail.FILE,)),
+        (Trail.FILE, (Trail.OPEN, Trail.CODE, Trail.CARET, Trail.STACK), ()),
         (Trail.CODE, (Trail.FILE,), ()),
         (Trail.CARET, (Trail.CODE,), ()),
-        (Trail.ERROR, (Trail.CODE, Trail.CARET), (Trail.FILE, Trail.OPEN)),
+        (Trail.ERROR, (Trail.CODE, Trail.CARET), (Trail.OPEN,)),
     )
 }
 # kind of a line that may stand right behind a text whose last line was of one of these kinds
@@ -48,6 +48,7 @@ _BEHIND = {
     Trail.RAISED: frozenset((Trail.HEAD, Trail.FAILED, Trail.ADVICE, Trail.WHAT)),
     Trail.TERMINATE: frozenset((Trail.FAILED,)),
 }
+_ADVICE, _FRAME = frozenset((Trail.ADVICE,)), frozenset((Trail.FRAME,))
 STALE = 2000  # lines of such texts, after which one that was not gone on is given up
 _STARTS = frozenset((Trail.OPEN, Trail.TERMINATE, Trail.WHAT, Trail.FATAL))
 
@@ -58,10 +59,11 @@ class Strand:
 
     lane: int  # UNKNOWN: the stream's own
     thread: int
-    state: Trail
+    states: frozenset[Trail]  # kind of its last line; several where it may have been another's
     owner: Speaker | None = None
-    frame: int = 0  # number of the next one
-    file: bytes = b""
+    frame: int = 0  # number of the next one; UNKNOWN where it may be any
+    file: bytes = b""  # last FILE line, or function of the last frame; empty where it may have been another's
+    code: bytes = b""  # last CODE line, as it stood there
     crowd: Crowd | None = None
     dying: bool = False  # "terminate called" follows
     at: int = 0  # the stream's count when it was gone on
@@ -82,7 +84,7 @@ class Register:
     next: int = 0  # number of the next thread or lane
     codes: dict[bytes, bytes] = field(default_factory=dict)  # file, line and function → source line
     owned: list[tuple[int, Speaker | None]] = field(default_factory=list)  # thread → its writer
-    frames: int = 0  # of the shortest stack that was seen to its end
+    inner: set[bytes] = field(default_factory=set)  # functions that have callers: a stack does not end with them
 
     def new(self) -> int:
         """Return a number not used before."""
@@ -109,7 +111,7 @@ class Stream:
     def head(self, kind: Trail, owner: Speaker) -> Strand:
         """Take a tagged line; its strand waits for what may stand behind it."""
         rank = rank_shown(owner)
-        strand = Strand(UNKNOWN, UNKNOWN, kind, owner, dying=kind is Trail.DYING)
+        strand = Strand(UNKNOWN, UNKNOWN, frozenset((kind,)), owner, dying=kind is Trail.DYING)
         if rank < 0:
             return strand
         mine = [one for one in self._open if one.owner is not None and rank_shown(one.owner) == rank]
@@ -138,8 +140,12 @@ class Stream:
         waiting = [one for one in self._waiting(kind, text, beside) if _may_be(one, owner)]
         if not waiting:
             return self._start(kind, owner) if kind in _STARTS else None
-        if kind is Trail.CODE and len({one.file for one in waiting}) == 1 and len(self._register.codes) < MOST_CODES:
-            self._register.codes.setdefault(waiting[0].file, text)
+        if kind is Trail.CODE and len(self._register.codes) < MOST_CODES:
+            files = {one.file for one in waiting}
+            if _are(waiting, Trail.FILE) and len(files) == 1 and b"" not in files:
+                self._register.codes.setdefault(waiting[0].file, text)
+        if kind is Trail.FRAME and len({one.file for one in waiting}) == 1 and _are(waiting, Trail.FRAME):
+            self._register.inner.add(waiting[0].file)
         strand = waiting[0] if len(waiting) == 1 else self._mix(waiting, beside)
         if owner is not None:
             self._resolve(strand, owner)
@@ -148,11 +154,12 @@ class Stream:
 
     def _pause(self, beside: Strand | None) -> Strand | None:
         """Take a blank line: it is of the message that it ends."""
-        if beside is None or beside.state not in (Trail.ADVICE, Trail.FRAME):
+        if beside is None or beside.states not in (_ADVICE, _FRAME):
             return None
-        if beside.state is Trail.FRAME:
-            beside.state = Trail.BLANK
-            self._register.frames = min(self._register.frames or beside.frame, beside.frame)
+        if any(Trail.FRAME in one.states and self._may_end(one) for one in self._open if one is not beside):
+            return None
+        if beside.states == _FRAME:
+            beside.states = frozenset((Trail.BLANK,))
             if not beside.dying and beside in self._open:
                 self._open.remove(beside)
         return beside
@@ -160,7 +167,7 @@ class Stream:
     def _start(self, kind: Trail, owner: Speaker | None) -> Strand:
         taken = any(one.lane == UNKNOWN and one.thread != UNKNOWN for one in self._open)
         lane = self._register.new() if taken else UNKNOWN
-        strand = Strand(lane, self._register.new(), kind, at=self._count)
+        strand = Strand(lane, self._register.new(), frozenset((kind,)), at=self._count)
         if owner is not None:
             self._resolve(strand, owner)
         self._put(strand)
@@ -176,35 +183,50 @@ class Stream:
         first, second = _WAITS[kind]
         if any(self._count - one.at > STALE for one in self._open):
             self._open = [one for one in self._open if self._count - one.at <= STALE]
-        found = [one for one in self._open if one.state in first]
-        if not found:
-            found = [one for one in self._open if one.state in second]
+        found = [one for one in self._open if one.states & first]
+        if kind in (Trail.FILE, Trail.ERROR):
+            found += [one for one in self._open if self._lacks_source(one) and one not in found]
+        if not any(one.states <= first for one in found):
+            found += [one for one in self._open if one.states & second and one not in found]
         if kind is Trail.FRAME:
-            match = _FRAME.match(text)
+            match = _NUMBER.match(text)
             number = int(match[1]) if match else 0
-            return [one for one in found if one.frame == number]
+            return [one for one in found if one.frame in (number, UNKNOWN)]
         if kind is Trail.CODE:
             return self._coded(found, text, beside)
         if kind is Trail.TERMINATE:
-            found = [one for one in found if one.dying and (one.frame == 0 or one.frame >= self._register.frames)]
+            found = [one for one in found if one.dying and (Trail.FRAME not in one.states or self._may_end(one))]
         if kind in _BEHIND:
             self._add_heads(kind, found, beside)
         return found
 
     def _coded(self, found: list[Strand], text: bytes, beside: Strand | None) -> list[Strand]:
         """Return the strands that wait for this source line; a statement may have several lines."""
+        if text[4:5] == b" ":  # not a statement's first line
+            return [one for one in self._open if Trail.CODE in one.states]
+        if text[4:5] in (b")", b"]", b"}"):
+            return found + [one for one in self._open if Trail.CODE in one.states and one not in found]
         known = self._register.codes
         found = [one for one in found if known.get(one.file, text) == text]
-        goes_on = beside is not None and beside.state is Trail.CODE and beside in self._open
-        if goes_on and beside is not None and not any(known.get(one.file) == text for one in found):
-            found.append(beside)
+        if beside is None or beside in found or beside not in self._open or Trail.CODE not in beside.states:
+            return found
+        if beside.code != text and not any(known.get(one.file) == text for one in found):
+            found.append(beside)  # a line like the one before is rather another process's
         return found
+
+    def _lacks_source(self, strand: Strand) -> bool:
+        """Say whether a strand may stand at a frame whose source line is not shown."""
+        return Trail.FILE in strand.states and strand.file not in self._register.codes
+
+    def _may_end(self, strand: Strand) -> bool:
+        """Say whether the last frame of a strand may be a stack's last."""
+        return strand.file not in self._register.inner or not strand.file
 
     def _add_heads(self, kind: Trail, found: list[Strand], beside: Strand | None) -> None:
         """Add the text just before a line, if it can go on; for lines of one seat, earlier errors of its ranks, too."""
         if kind is Trail.TERMINATE and self._is_seat:
             found += [head for head in self._heads.values() if head not in found]
-        if beside is not None and beside not in found and beside.state in _BEHIND[kind]:
+        if beside is not None and beside not in found and beside.states <= _BEHIND[kind]:
             found.append(beside)
 
     def _mix(self, waiting: list[Strand], beside: Strand | None) -> Strand:
@@ -219,7 +241,12 @@ class Stream:
                 known = None if one.owner is None else {rank_shown(one.owner): one.owner}
             writers = None if writers is None or known is None else writers | known
         crowd = Crowd(list(waiting), writers)
+        states = frozenset().union(*(one.states for one in waiting))
+        file = waiting[0].file if len({one.file for one in waiting}) == 1 else b""
+        frame = waiting[0].frame if len({one.frame for one in waiting}) == 1 else UNKNOWN
+        dying = any(one.dying for one in waiting)
         for one in waiting:
+            one.states, one.file, one.frame, one.dying = states, file, frame, dying
             if one.thread == UNKNOWN:  # it was in its writer's lane
                 one.lane = self._register.new()
             one.thread, one.owner, one.crowd = self._register.new(), None, crowd
@@ -242,22 +269,32 @@ class Stream:
             self._resolve(crowd.strands[0], next(iter(crowd.writers.values())))
 
     def _advance(self, strand: Strand, kind: Trail, text: bytes) -> None:
-        if strand not in self._open and strand.state is not Trail.ERROR:
+        if strand not in self._open and Trail.ERROR not in strand.states:
             if strand.owner is not None:
                 self._heads.pop(rank_shown(strand.owner), None)
             self._put(strand)
         strand.at = self._count
         if kind is Trail.FRAME:
-            strand.frame += 1
+            match = _NUMBER.match(text)
+            strand.frame = int(match[1]) + 1 if match else UNKNOWN
+            strand.file = match[2] + (match[3] or b"") if match else b""
         elif kind is Trail.RAISED:
             strand.frame = 0
         elif kind is Trail.FILE:
             strand.file = text
+        elif kind is Trail.CODE:
+            strand.code = text
         elif kind is Trail.TERMINATE:
             strand.dying = False
         elif kind is Trail.ERROR:
             self._open.remove(strand)
-        strand.state = kind if strand.state is not Trail.ERROR else Trail.ERROR
+        if Trail.ERROR not in strand.states:  # advice behind an exception begins no message
+            strand.states = frozenset((kind,))
+
+
+def _are(strands: list[Strand], state: Trail) -> bool:
+    """Say whether all strands surely stand at a line of that kind."""
+    return all(one.states == {state} for one in strands)
 
 
 def _may_be(strand: Strand, owner: Speaker | None) -> bool:

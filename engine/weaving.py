@@ -77,7 +77,7 @@ class Loom:
         if not _is_bare(plain):
             return None
         beside = placed.get(block.before(i))
-        if beside is not None and beside.state is Trail.CODED:
+        if beside is not None and Trail.CODED in beside.states:
             if kind is Trail.CODE and beside.owner is not None:
                 changes[i] = beside.owner
                 return beside
@@ -102,7 +102,7 @@ class Loom:
 
     def _head(self, kind: Trail, who: Speaker, text: bytes, zone: Zone) -> Strand:
         if kind is Trail.CODED:
-            return Strand(UNKNOWN, UNKNOWN, kind, who)
+            return Strand(UNKNOWN, UNKNOWN, frozenset((kind,)), who)
         if kind is Trail.DYING and len(self._words) < MOST_WORDS and rank_shown(who) >= 0:
             words = text.strip()
             known = self._words.setdefault(words, who)
