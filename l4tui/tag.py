@@ -18,9 +18,9 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import NamedTuple, TextIO
+from typing import NamedTuple, TextIO, cast
 
 MARK = "[l4 rank="
 PIPE_BUF = 4096  # bytes that a pipe takes in one piece, whoever else writes
@@ -102,8 +102,8 @@ def install(
         if descriptors:
             _tag_descriptors()
         if streams:
-            sys.stdout = _Stream(sys.stdout)  # type: ignore[assignment]
-            sys.stderr = _Stream(sys.stderr)  # type: ignore[assignment]
+            sys.stdout = cast(TextIO, _Stream(sys.stdout))
+            sys.stderr = cast(TextIO, _Stream(sys.stderr))
     return True
 
 
@@ -162,11 +162,11 @@ def _cell(value: object) -> str:
 _classes: dict[type[logging.LogRecord], type[logging.LogRecord]] = {}
 
 
-def _factory(previous: object) -> object:
+def _factory(previous: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
     """Wrap a record factory: the record's message begins with the tag, and the record carries its parts."""
 
     def make(*args: object, **kwargs: object) -> logging.LogRecord:
-        record: logging.LogRecord = previous(*args, **kwargs)  # type: ignore[operator]
+        record = previous(*args, **kwargs)
         kind = record.__class__
         record.__class__ = _classes.get(kind) or _tagged(kind)
         fields = record.__dict__
@@ -184,8 +184,8 @@ def _tagged(kind: type[logging.LogRecord]) -> type[logging.LogRecord]:
 
     class Tagged(kind):  # type: ignore[misc, valid-type]
         def getMessage(self) -> str:
-            text = kind.getMessage(self)
-            tag = self.l4_tag
+            text: str = kind.getMessage(self)
+            tag: str = self.l4_tag
             return tag + (text.replace("\n", "\n" + tag) if "\n" in text else text)
 
     Tagged.__name__ = kind.__name__

@@ -35,7 +35,9 @@ class Points(NamedTuple):
 
     def chosen(self, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Points:
         """Return some of the samples."""
-        return Points(self.name, *(column[keep] for column in self[1:]))
+        return Points(
+            self.name, self.entry[keep], self.rank[keep], self.iteration[keep], self.time[keep], self.value[keep]
+        )
 
 
 class Summary(NamedTuple):

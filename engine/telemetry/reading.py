@@ -81,7 +81,7 @@ class Reading:
         base = np.searchsorted(run_start, begin)
         fits = np.searchsorted(run_start, end) - base == places.runs[shape]  # else it is no line of its plan after all
         rows, begin, end, shape, base = rows[fits], begin[fits], end[fits], shape[fits], base[fits]
-        count = places.count[shape]
+        count = places.fields[shape]
         each = np.repeat(np.arange(len(rows)), count)
         field = np.repeat(places.first[shape] - (np.cumsum(count) - count), count) + np.arange(len(each))
         if not len(run_end):

@@ -43,8 +43,8 @@ _LONG = re.compile(rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24}")
 class Places(NamedTuple):
     """All fields of all shapes: int32 columns, and the first field and number of fields of each shape."""
 
-    first: NDArray[np.int64]
-    count: NDArray[np.int64]
+    first: NDArray[np.int64]  # field of each shape
+    fields: NDArray[np.int64]  # of each shape
     runs: NDArray[np.int64]  # digit runs of the shape
     columns: dict[str, NDArray[np.int64]]
 

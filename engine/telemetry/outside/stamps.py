@@ -48,9 +48,8 @@ class Stamps:
         year = int(parts["Y"] or 0) or self._year(month, int(parts["d"] or 0))
         zone = self._named(parts.get("zone"))
         try:
-            moment = datetime(
-                year, month, *(int(parts[name] or 0) for name in ("d", "H", "M", "S")), tzinfo=zone
-            )  # fmt: skip
+            day, hour, minute, second = (int(parts[name] or 0) for name in ("d", "H", "M", "S"))
+            moment = datetime(year, month, day, hour, minute, second, tzinfo=zone)
             return int(moment.timestamp()) * 10**9 + int(((parts.get("f") or "") + "0" * 9)[:9])
         except (ValueError, OverflowError):
             return NO_TIME
