@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +38,26 @@ _TOLD[[c for c in LineClass if c not in (LineClass.PLAIN, LineClass.HEAD, LineCl
 
 def condense(snap: Snapshot, most: int = MOST) -> Snapshot:
     """Return the snapshot itself where it has at most `most` entries, else one of about so many at the most."""
-    return snap if snap.length <= most else select(snap, _wanted(snap, most))
+    chosen = entries_that_matter(snap, most)
+    return snap if chosen is None else select(snap, chosen)
 
 
-def tally(snap: Snapshot) -> tuple[Ints, int, int, int]:
-    """Return the lines of every plan, the records, the first and the last time (NO_TIME: none)."""
+def entries_that_matter(snap: Snapshot, most: int = MOST) -> Bits | None:
+    """Tell which entries a diagnosis looks at; None: all."""
+    return None if snap.length <= most else _wanted(snap, most)
+
+
+class Tally(NamedTuple):
+    """What is counted over all entries; times are NO_TIME where there is none."""
+
+    lines: Ints  # of every plan
+    records: int
+    begin: int
+    end: int
+
+
+def tally(snap: Snapshot) -> Tally:
+    """Count a snapshot, chunk by chunk."""
     plans = len(snap.plans.event)
     lines = np.zeros(plans, np.int64)
     records, begin, end = 0, _LATEST, NO_TIME
@@ -51,7 +67,7 @@ def tally(snap: Snapshot) -> tuple[Ints, int, int, int]:
         clock = snap.clock[part]
         begin = min(begin, int(clock.min(where=clock != NO_TIME, initial=_LATEST)))
         end = max(end, int(clock.max()))
-    return lines, records, begin if end != NO_TIME else NO_TIME, end
+    return Tally(lines, records, begin if end != NO_TIME else NO_TIME, end)
 
 
 def _chunks(snap: Snapshot) -> Iterator[slice]:
@@ -61,7 +77,7 @@ def _chunks(snap: Snapshot) -> Iterator[slice]:
 
 def _wanted(snap: Snapshot, most: int) -> Bits:
     shape = snap.plans.shape
-    lines = tally(snap)[0]
+    lines = tally(snap).lines
     of_shape = np.bincount(shape, weights=lines, minlength=int(shape.max(initial=0)) + 1).astype(np.int64)
     rare = of_shape[shape] <= RARE
     grave = (snap.plans.level >= Level.WARNING) | _TOLD[snap.plans.line_class]

@@ -49,6 +49,7 @@ class Options:
     jobs: int = 1  # processes that map; with one the caller's thread does
     dask: str = ""  # address of a scheduler whose workers map instead
     cache: IndexCache | None = None  # where finished indexes are kept
+    max_mem: int = 0  # bytes of columns in memory; 0: half of the machine's
     tail_first: bool = False  # show the end of a large job before the rest is read
 
 
@@ -92,7 +93,8 @@ class Job:
         self._start_anew()
 
     def _start_anew(self) -> None:
-        self.store = Store()
+        cache = self.options.cache
+        self.store = Store(self.options.max_mem, cache.folder if cache is not None else None)
         self.identity = Identity(
             ranks_per_node=self.options.ranks_per_node,
             world_size=self.options.world_size,
@@ -367,6 +369,11 @@ class Job:
                 shapes=book.shapes,
                 keys=book.texts,
             )
+
+    def release(self) -> None:
+        """Let go of all entries; snapshots taken earlier keep them."""
+        with self._lock:
+            self.store = Store(self.options.max_mem)
 
     def resume(self, ranks: Ranks) -> None:
         """Take up ranks that were resolved in an earlier run; they hold until more is read."""

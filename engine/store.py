@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+
+Allocate = Callable[[int, Any], np.ndarray]  # values, dtype
 
 # name → dtype: 31 bytes an entry
 COLUMNS: dict[str, type] = {
@@ -22,7 +28,8 @@ COLUMNS: dict[str, type] = {
 class Growing:
     """One array that grows at its end; a view taken earlier stays valid."""
 
-    def __init__(self, dtype: type, room: int = 4096) -> None:
+    def __init__(self, dtype: type, room: int = 4096, allocate: Allocate = np.empty) -> None:
+        self._allocate = allocate
         self._data: np.ndarray = np.empty(room, dtype)
         self.length = 0
         self.expected = 0  # values that will come, as far as anyone can tell
@@ -37,7 +44,7 @@ class Growing:
 
     def _make_room(self, end: int) -> None:
         # untouched memory costs nothing, so room for all that is expected is made at once
-        larger = np.empty(max(end, self.expected, len(self._data) * 3 // 2), self._data.dtype)
+        larger = self._allocate(max(end, self.expected, len(self._data) * 3 // 2), self._data.dtype)
         larger[: self.length] = self._data[: self.length]
         self._data = larger
 
@@ -60,6 +67,16 @@ class Growing:
         return view
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of a value."""
+        return self._data.itemsize
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the values are in a file."""
+        return isinstance(self._data, np.memmap)
+
+    @property
     def room(self) -> int:
         """Values there is room for."""
         return len(self._data)
@@ -68,6 +85,11 @@ class Growing:
     def nbytes(self) -> int:
         """Bytes of the values held."""
         return self.length * self._data.itemsize
+
+
+def half_of_memory() -> int:
+    """Return half of the machine's memory in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 class Blocks(NamedTuple):
@@ -83,11 +105,31 @@ class Blocks(NamedTuple):
 class Store:
     """All entries of a job."""
 
-    def __init__(self) -> None:
-        self.columns = {name: Growing(dtype) for name, dtype in COLUMNS.items()}
+    def __init__(self, cap: int = 0, folder: Path | None = None) -> None:
+        """Hold columns in memory up to `cap` bytes (0: half of the machine's), beyond it in files under `folder`."""
+        self.cap = cap or half_of_memory()
+        self.folder = folder
+        self.remark = ""  # why columns are in memory beyond the cap, in words
+        self.columns = {name: Growing(dtype, allocate=self._allocate) for name, dtype in COLUMNS.items()}
         self._blocks = {name: Growing(np.int64, 256) for name in Blocks._fields}
         self.notes: list[str] = []
         self.length = 0
+
+    def _allocate(self, room: int, dtype: np.dtype[Any]) -> np.ndarray:
+        """Return an array, in a file without a name where memory would hold more than the cap."""
+        held = sum(column.room * column.itemsize for column in self.columns.values() if not column.is_mapped)
+        if held + room * dtype.itemsize <= self.cap:
+            return np.empty(room, dtype)
+        try:
+            if self.folder is not None:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                if hasattr(os, "posix_fallocate"):  # else a full disk is found out by a signal
+                    os.posix_fallocate(file.fileno(), 0, room * dtype.itemsize)
+                return np.memmap(file, dtype, "r+", shape=(room,))
+        except OSError as error:
+            self.remark = f"--max-mem: {(error.strerror or '').lower()} for the index: it stays in memory"
+            return np.empty(room, dtype)
 
     def add_block(self, source: int, base: int, size: int, line: int, columns: dict[str, np.ndarray]) -> None:
         """Append the entries of one block; readers see them once `length` has moved."""

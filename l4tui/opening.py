@@ -67,6 +67,7 @@ def engine_options(config: Config, newest: int) -> Options:
         formats=own_formats(config),
         jobs=config.jobs or cores(),
         dask=config.dask,
+        max_mem=config.max_mem,
         cache=IndexCache(config.cache_dir or default_folder(), config.cache_max) if config.cache else None,
     )
 
@@ -101,8 +102,9 @@ def read(job: Job) -> Snapshot:
             say(f"{source.path}: {source.problem}")
         if source.dropped_lines:
             say(f"{source.path}: {source.dropped_lines} lines were dropped: the spill file is full")
-    for words in (*job.problems.values(), *job.remarks):
-        say(words)
+    for words in (*job.problems.values(), *job.remarks, job.store.remark):
+        if words:
+            say(words)
     return job.snapshot()
 
 

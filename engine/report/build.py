@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.blame import Candidate
-from l4tui.engine.condensed import tally
+from l4tui.engine.condensed import Tally, tally
 from l4tui.engine.diagnosis import Diagnosis
 from l4tui.engine.evidence.finding import Finding
 from l4tui.engine.evidence.roots import line_ranges
@@ -38,17 +38,17 @@ def build_report(
     iterations: Sequence[Table] = (),
     divergence: Sequence[Table] = (),
     max_lines: int = MAX_LINES,
-    whole: Snapshot | None = None,
+    whole: Tally | None = None,
 ) -> Table:
     """Assemble the report; `degrees` gives the statistical rank and degree of ranks (int) and nodes (str).
 
-    `whole`: the job that `snap` is condensed from.
+    `whole`: of the job that `snap` is condensed from.
     """
     v = found.verdict
     told = degrees or {}
     return {
         "schema": SCHEMA,
-        "job": _job(whole or snap, found, read_bytes),
+        "job": _job(snap, whole or tally(snap), found, read_bytes),
         "verdict": {
             "summary": v.summary,
             "cause": v.cause,
@@ -80,24 +80,23 @@ def should_alarm(report: Table) -> bool:
     return verdict["scope"] != "none" or job["outcome"] in (Outcome.FAILED, Outcome.HUNG)
 
 
-def _job(snap: Snapshot, found: Diagnosis, read_bytes: int) -> Table:
+def _job(snap: Snapshot, whole: Tally, found: Diagnosis, read_bytes: int) -> Table:
     counts = snap.counts()
-    lines, records, begin, end = tally(snap)
     ranks = sorted({int(r) for r in np.unique(snap.ranks.rank[snap.ranks.kind == Kind.RANK]) if r >= 0})
     return {
         "sources": [s.path for s in snap.sources],
         "bytes": read_bytes,
         "lines": counts.lines,
-        "records": records,
+        "records": whole.records,
         "mixed_lines": counts.mixed,
         "launcher_lines": counts.launcher,
         "unknown_lines": counts.unknown,
         "world_size": snap.world_size if snap.world_size > 0 else None,
         "ranks": ranks,
         "nodes": {name: list(map(int, ranks_there)) for name, ranks_there in snap.node_ranks.items()},
-        "formats": _formats(snap, lines),
-        "first_time": moment(begin) if begin != NO_TIME else None,
-        "last_time": moment(end) if end != NO_TIME else None,
+        "formats": _formats(snap, whole.lines),
+        "first_time": moment(whole.begin) if whole.begin != NO_TIME else None,
+        "last_time": moment(whole.end) if whole.end != NO_TIME else None,
         "outcome": str(found.outcome),
     }
 

@@ -105,12 +105,12 @@ def _report(job: Job, args: argparse.Namespace, baseline: Baseline | None) -> Ta
     from l4tui.opening import read
 
     began = time.monotonic()
-    snap = read(job)
-    return _judge(job, snap, args, baseline, time.monotonic() - began)
+    read(job)
+    return _judge(job, job.snapshot(), args, baseline, time.monotonic() - began)
 
 
 def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baseline | None, index_s: float) -> Table:
-    from l4tui.engine.condensed import condense
+    from l4tui.engine.condensed import condense, tally
     from l4tui.engine.l4.pipeline import iteration_tables
     from l4tui.engine.library import load
     from l4tui.engine.report import build_report
@@ -118,10 +118,13 @@ def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baselin
     from l4tui.opening import say
 
     began = time.monotonic()
-    whole, snap = snap, condense(snap)
-    if snap is not whole:
+    whole, length = tally(snap), snap.length
+    snap = condense(snap)
+    if snap.length < length:
         kinds = "rare and grave ones, and whole iterations of the others"
-        say(f"judged by {snap.length:,} of {whole.length:,} lines: {kinds}")
+        say(f"judged by {snap.length:,} of {length:,} lines: {kinds}")
+        if not args.follow:
+            job.release()
     found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap))
     degrees, iterations = found.case.l4.degrees(), iteration_tables(found.case)
     divergence = divergence_tables(snap, load())

@@ -15,7 +15,7 @@ from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.tidy import ESCAPES
 
 LINES = [
-    *(f"[default{k % 4}]:2026-03-01 10:00:{k:02d},000 INFO a.py:{k % 3}: step {k} of 60 took 0.{k} ms" for k in range(60)),
+    *(f"[default{k % 4}]:2026-03-01 10:00:{k:02d} INFO a.py:{k % 3}: step {k} of 60 took 0.{k} ms" for k in range(60)),
     "[default0]:\x1b[31mError\x1b[0m: it broke at step 7",
     "10%|#   | 1/10\r20%|##  | 2/10\r30%|### | 3/10",
     "object 0x7fa0deadbeef was freed by worker 11",

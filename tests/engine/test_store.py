@@ -1,0 +1,54 @@
+"""Columns beyond the cap are in files, and nobody notices."""
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from l4tui.engine.discovery import discover
+from l4tui.engine.job import Job, Options
+from l4tui.engine.store import Growing
+
+
+def read(path: Path, **options: int) -> Job:
+    job = Job(discover([str(path)]).choose(0).sources, Options(**options))
+    job.read_all()
+    return job
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "job.log"
+    path.write_text("".join(f"[rank{k % 8}]: step {k} of 20000\n" for k in range(20_000)))
+    return path
+
+
+def test_columns_past_the_cap_are_mapped(log):
+    small, large = read(log, max_mem=100_000), read(log)
+    assert any(column.is_mapped for column in small.store.columns.values())
+    assert not any(column.is_mapped for column in large.store.columns.values())
+    for name, column in large.snapshot().columns.items():
+        assert np.array_equal(column, small.snapshot().columns[name])
+
+
+def test_full_disk_keeps_them_in_memory_and_says_so(log, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    job = read(log, max_mem=100_000)
+    assert job.snapshot().length == 20_000
+    assert job.store.remark == "--max-mem: no space left on device for the index: it stays in memory"
+
+
+def test_views_outlive_growth():
+    column = Growing(np.int32, room=4)
+    column.extend(np.arange(3))
+    before = column.view()
+    column.expected = 1000
+    column.extend(np.arange(500))
+    assert column.room == 1000
+    assert before.tolist() == [0, 1, 2]
+    assert column.view()[3:].tolist() == list(range(500))
