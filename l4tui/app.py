@@ -24,7 +24,7 @@ from l4tui.engine.job import Job
 from l4tui.engine.rankset import RankSet
 from l4tui.engine.search import search
 from l4tui.exits import Exit, UsageError
-from l4tui.judge import judge
+from l4tui.judge import Judge
 from l4tui.opening import engine_options
 from l4tui.screens.job import JobScreen
 from l4tui.signals import ENDING, end_in_order
@@ -142,7 +142,9 @@ class L4App(App[int]):
             found=None if several else self._found,  # a new file may be of any of several jobs
             follow=self._config.follow,
         )
+        judge = Judge(job)
         screen = JobScreen(job, folder.name, self._config, self._keys, search, judge, self.choose_job)
+        screen.end_judging = judge.close
         screen.notice = _notice(self._found, number)
         screen.left_out = tuple((item.path, item.why) for item in self._found.left_out)
         self.push_screen(screen)

@@ -1,4 +1,4 @@
-"""The verdict on a job that has come to rest, for the screen's second line."""
+"""The verdict on a job, for the screen's second line and its panes; made in a process of its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from l4tui.engine.model import UNKNOWN
 
 if TYPE_CHECKING:
+    from l4tui.engine.job import Job
+    from l4tui.engine.opinion import Opinion
+    from l4tui.engine.referee import Referee
     from l4tui.engine.snapshot import Snapshot
-
-MOST = 5_000_000  # entries judged beside a screen that must stay quick
 
 
 class Ruling(NamedTuple):
@@ -20,22 +21,44 @@ class Ruling(NamedTuple):
     sentence: str = ""
     entry: int = UNKNOWN
     ranks: tuple[int, ...] = ()  # that are accused
+    opinion: Opinion | None = None
+    is_final: bool = True  # all there is had been read, and nothing more came
 
 
-def judge(snapshot: Snapshot) -> Ruling:
-    """Diagnose a snapshot; called from a thread, takes about half a second of CPU and reads files."""
-    if not 0 < snapshot.length <= MOST:
-        return Ruling(snapshot.version, "")
-    from l4tui.engine.diagnosis import diagnose  # 300 ms CPU with the failure library, and only after the first screen
-    from l4tui.engine.evidence.from_snapshot import journal_from
-    from l4tui.engine.library import load
+class Judge:
+    """Judges the snapshots of one job, whoever of its threads asks; `close` ends it at once."""
 
-    found = diagnose(journal_from(snapshot), load())
-    lead = found.blame.lead
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._referee: Referee | None = None
+        self._is_closed = False
+
+    def __call__(self, snapshot: Snapshot) -> Ruling:
+        """Diagnose a snapshot; waits for the process, and takes none of the interpreter's time meanwhile."""
+        from l4tui.engine.referee import Manner, Referee  # the parsers: only after the first screen
+
+        if self._is_closed or not snapshot.length:
+            return Ruling(snapshot.version, "")
+        if self._referee is None:
+            job = self._job
+            self._referee = Referee(lambda: Manner([r.dialect for r in job.readers], job.options.formats))
+        opinion = self._referee.judge(snapshot)
+        return ruling_of(opinion) if opinion is not None else Ruling(snapshot.version, "")
+
+    def close(self) -> None:
+        """End the process."""
+        self._is_closed = True
+        if self._referee is not None:
+            self._referee.close()
+
+
+def ruling_of(opinion: Opinion) -> Ruling:
+    """Put an opinion into the words of the header."""
     return Ruling(
-        version=snapshot.version,
-        outcome=str(found.outcome),
-        sentence=found.verdict.summary if lead is not None else "",
-        ranks=found.blame.accused,
-        entry=lead.rows[0] if lead is not None and lead.rows else UNKNOWN,
+        version=opinion.version,
+        outcome=opinion.outcome,
+        sentence=opinion.verdict.summary if opinion.verdict.scope != "none" else "",
+        entry=opinion.entry,
+        ranks=opinion.accused,
+        opinion=opinion,
     )

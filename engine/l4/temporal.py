@@ -63,6 +63,9 @@ class Temporal:
     iterations: Ints
     distance: Floats
     flagged: tuple[Odd, ...]  # in order of iteration
+    deviations: Floats  # by how many the distance lies above the middle; 0 where it is not judged
+    seconds: Floats  # durations by the clock, NaN where unknown
+    first: Ints  # journal row of each iteration's first line
 
 
 def compare(case: Case, rows: Ints, usual: Mask) -> Temporal:
@@ -78,7 +81,9 @@ def compare(case: Case, rows: Ints, usual: Mask) -> Temporal:
             odd.append(one)
     taken = {o.iteration for o in odd}
     odd += [o for o in judge.slow() if o.iteration not in taken]
-    return Temporal(found.iterations, distance, tuple(sorted(odd, key=lambda o: o.iteration)))
+    flagged = tuple(sorted(odd, key=lambda o: o.iteration))
+    first = found.first[found.bounds()[:-1]]
+    return Temporal(found.iterations, distance, flagged, scores, found.seconds, first)
 
 
 def distances(values: list[Floats]) -> Floats:

@@ -14,6 +14,8 @@ from l4tui.widgets.barwidget import STYLES
 from l4tui.widgets.glyphs import glyphs
 
 if TYPE_CHECKING:
+    from l4tui.engine.view import Filter
+    from l4tui.judge import Ruling
     from l4tui.screens.job import JobScreen
     from l4tui.study import Study
 
@@ -23,7 +25,7 @@ _OF_LOG = ("down", "up", "page_down", "page_up", "left", "right", "open", "selec
 class Pane(Widget, can_focus=True):
     """A part of the screen beside or below the log; takes the log's place where there is no room for both."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"bar--{name}" for name in STYLES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"bar--{name}" for name in (*STYLES, "cursor")}
     ALLOW_SELECT = False
     heading = ""
     is_whole = False  # always takes the log's place
@@ -42,6 +44,10 @@ class Pane(Widget, can_focus=True):
         """Take over what was gathered and redraw."""
         self.refresh()
 
+    def judged(self, ruling: Ruling) -> None:
+        """Take over a new verdict; called on the thread that draws."""
+        self.host.gather()
+
     def does(self, action: str, argument: str) -> bool:
         """Do an action of the table while the pane has the focus; False: the log does it."""
         if action in ("back", "quit"):
@@ -49,9 +55,11 @@ class Pane(Widget, can_focus=True):
             return True
         return action in _OF_LOG
 
-    def scope_to(self, ranks: str) -> None:
-        """Show only these ranks (grammar of rankset.py); a pane in the log's place makes room for it."""
-        self.host.set_scope(replace(self.host.scope, ranks=ranks))
+    def scope_to(self, ranks: str, filters: tuple[Filter, ...] | None = None) -> None:
+        """Show only these ranks (grammar of rankset.py), and filters; a pane in the log's place makes room for it."""
+        scope = self.host.scope
+        filters = scope.filters if filters is None else filters
+        self.host.set_scope(replace(scope, lens="lines", ranks=ranks, filters=filters, filtering=True))
         if self.host.is_pane_alone:
             self.host.close_pane()
 
@@ -79,6 +87,10 @@ class Pane(Widget, can_focus=True):
         if name == "plain":
             return self.rich_style
         return self.rich_style + self.get_component_rich_style(f"bar--{name}", partial=True)
+
+    def tint(self, name: str) -> Style:
+        """Give what a style changes, to be laid over another."""
+        return self.get_component_rich_style(f"bar--{name}", partial=True)
 
     def _heading_style(self, name: str) -> Style:
         return self.style_of(name) + (Style(underline=True) if name == "name" else Style())

@@ -25,6 +25,7 @@ from l4tui.feed import Feed, Live, Update
 from l4tui.judge import Ruling
 from l4tui.lenses import Lens, make_lenses
 from l4tui.places import read_place
+from l4tui.screens.judging import JudgeScreen
 from l4tui.screens.pages import PageScreen
 from l4tui.screens.paning import PaneScreen
 from l4tui.screens.searching import SearchScreen
@@ -39,7 +40,7 @@ from l4tui.widgets.status import StatusBar
 BACK_MAX = 50  # scopes that Esc can go back through
 
 
-class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
+class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
     """Shows one job and does what the handlers ask."""
 
     @dataclass
@@ -47,12 +48,6 @@ class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
         """There is something new to show."""
 
         update: Update
-
-    @dataclass
-    class Judged(Message):
-        """The job has been judged."""
-
-        ruling: Ruling
 
     def __init__(
         self,
@@ -67,7 +62,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
         super().__init__(matcher)
         self.job, self.job_name, self.config, self.keys = job, name, config, keys
         self.choose_job, self.notice = choose_job, ""
-        self._judge_job = judge
+        self.judge = judge
         self.viewer = Viewer(matcher)
         self.lenses: dict[str, Lens] = make_lenses(self.viewer, self.analyst, config.ascii)
         self.lens: Lens = self.lenses["lines"]  # that made the rows on screen
@@ -75,8 +70,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
         self.feed = Feed(job, self.lenses, self._hand_over, follow=config.follow)
         self.snapshot: Snapshot = job.snapshot()
         self.vitals = Vitals()
-        self.ruling = Ruling(-1, "")
-        self._judging = self._bounded = False
+        self._bounded = False
         self._sought: int | None = None  # entry to go to once all lines are shown
         self._lens_is_open = config.lens == "auto" and not config.ranks  # nobody has chosen one yet
         first = "collapsed" if self._lens_is_open else config.lens.replace("auto", "lines")
@@ -117,6 +111,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
 
     def on_unmount(self) -> None:
         """Stop reading."""
+        self.end_judging()
         self.stop_searching()
         self.feed.close()
 
@@ -232,15 +227,13 @@ class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
         self.tell()
 
     def _look_round(self) -> None:
-        """Once a second: silence grows, and a job that has come to rest is judged."""
+        """Once a second: silence grows, and what has been read is judged and studied."""
         at_rest = not self.snapshot.is_complete or (self.feed.progress >= 1.0 and not self.is_live)
         if self.feed.progress >= 1.0 and not self._bounded:
             self._bounded = True
             self._bound()
-        if at_rest and not self._judging and self.ruling.version != self.snapshot.version:
-            self._judging = True
-            self.in_thread(self._judge, "verdict")
         if at_rest or self.feed.progress >= 1.0:
+            self.judge_on(at_rest=at_rest)
             self.study_on(final=at_rest)
         self.tell()
 
@@ -254,21 +247,6 @@ class JobScreen(Telling, SearchScreen, PageScreen, PaneScreen):
                     self.say(f"--{kind}: {error}", "error")
                 else:
                     self.set_scope(self.scope.adding(Filter(kind, str(moment.value), True, text)))
-
-    def _judge(self) -> None:
-        snapshot = self.snapshot
-        try:
-            ruling = self._judge_job(snapshot)
-        except Exception as error:  # told once, not judged again until there is more
-            ruling = Ruling(snapshot.version, "")
-            self.app.call_from_thread(self.say, f"no verdict: {type(error).__name__}: {error}", "error")
-        self.post_message(self.Judged(ruling))
-        self._judging = False
-
-    @on(Judged)
-    def _judged(self, event: Judged) -> None:
-        self.ruling = event.ruling
-        self.tell()
 
     @property
     def is_settled(self) -> bool:

@@ -79,7 +79,7 @@ class PaneScreen(Screen[None]):
             self.query_one("#body", Container).mount(pane)
             self._lay_out_pane()
             pane.focus()
-            self._gather()
+            self.gather()
 
     def close_pane(self) -> None:
         """Close the pane, if one is open."""
@@ -124,7 +124,8 @@ class PaneScreen(Screen[None]):
         if alone:
             pane.focus()
 
-    def _gather(self) -> None:
+    def gather(self) -> None:
+        """Have the open pane gather anew what it shows."""
         pane, study = self.pane, self.study
         if pane is None or study is None:
             return
@@ -161,4 +162,4 @@ class PaneScreen(Screen[None]):
     def _studied(self, event: Studied) -> None:
         self.study = event.study
         self.studied(event.study)
-        self._gather()
+        self.gather()

@@ -88,9 +88,14 @@ class Telling:
             durations=vitals.durations,
             progress=self.feed.progress,
             notice=self.notice,
-            verdict="" if self.is_live else self.ruling.sentence,
+            verdict=self._verdict(),
             verdict_style="error" if self.ruling.outcome in ("failed", "hung") else "warning",
         )
+
+    def _verdict(self) -> str:
+        """Word the verdict; one that more lines may change says so."""
+        sentence = self.ruling.sentence
+        return sentence if self.ruling.is_final or not sentence else f"so far: {sentence}"
 
     def _state(self) -> tuple[str, int]:
         """Judge by growth and by the end of the log: (state, seconds of silence)."""

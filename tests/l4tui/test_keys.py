@@ -399,7 +399,7 @@ async def test_a_verdict_that_fails_is_told_once() -> None:
             calls.append(snapshot)
             raise OSError("gone")
 
-        screen._judge_job = fail  # type: ignore[assignment]
+        screen.judge = fail  # type: ignore[assignment]
         screen.ruling = Ruling(-1, "")
         screen._look_round()
         await until(pilot, lambda: "no verdict: OSError: gone" in screen._said)

@@ -1,0 +1,153 @@
+"""Judges snapshots in a process of its own, so that a screen draws on meanwhile.
+
+The process gets the columns of a snapshot (about 35 bytes a line, written to a pipe without holding the interpreter)
+and reads texts from the sources itself. It lives as long as its owner: what it has imported (sklearn: 1.3 s of CPU)
+serves the next judgement.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import NamedTuple
+
+from l4tui.engine.formats import Dialect, Format, Parser
+from l4tui.engine.iterations import FillCache
+from l4tui.engine.opinion import Opinion
+from l4tui.engine.snapshot import OrderCache, Snapshot
+
+NICENESS = 3  # behind who draws and reads, before nobody
+
+
+class RefereeError(Exception):
+    """A judgement that failed; the message says why."""
+
+
+class Manner(NamedTuple):
+    """How the lines of a job are parsed: what a line whose plan does not hold needs."""
+
+    dialects: Sequence[Dialect]  # by source
+    formats: tuple[Format, ...]
+
+
+class Reparser:
+    """Finds where a message begins, by the dialect of its source."""
+
+    def __init__(self, manner: Manner) -> None:
+        self._manner = manner
+        self._parsers: dict[Dialect, Parser] = {}
+
+    def __call__(self, source: int, line: bytes) -> int:
+        """Return the offset of the message."""
+        dialect = self._manner.dialects[source]
+        if dialect not in self._parsers:
+            self._parsers[dialect] = Parser(dialect, self._manner.formats)
+        return self._parsers[dialect].parse(line).text_at
+
+
+class Referee:
+    """One process for one job; starts with the first judgement. Judgements are asked for one at a time."""
+
+    def __init__(self, manner: Callable[[], Manner]) -> None:
+        self._manner = manner
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self._lock = threading.Lock()  # held for moments only
+        self._is_closed = False
+
+    def judge(self, snap: Snapshot) -> Opinion | None:
+        """Return the opinion on a snapshot, None when closed meanwhile; raise RefereeError when it cannot be judged."""
+        pipe = self._start()
+        if pipe is None:
+            return None
+        try:
+            _send(pipe, snap, self._manner())
+            answer = pipe.recv()
+        except (EOFError, OSError) as error:
+            self._end()
+            if self._is_closed:
+                return None
+            raise RefereeError("the judging process ended") from error
+        if isinstance(answer, str):
+            raise RefereeError(answer)
+        assert isinstance(answer, Opinion)
+        return answer
+
+    def close(self) -> None:
+        """End the process at once, whatever it is at."""
+        self._is_closed = True
+        self._end()
+
+    def _start(self) -> Connection | None:
+        with self._lock:
+            if self._is_closed:
+                return None
+            if self._pipe is None:
+                context = multiprocessing.get_context("spawn")  # never fork: threads are reading
+                self._pipe, theirs = context.Pipe()
+                self._process = context.Process(target=_serve, args=(theirs,), daemon=True, name="l4tui-referee")
+                self._process.start()
+                theirs.close()
+            return self._pipe
+
+    def _end(self) -> None:
+        with self._lock:
+            process, self._process, self._pipe = self._process, None, None
+        if process is not None:
+            process.kill()  # the one who waits for an answer reads the end of the pipe
+
+
+def _send(pipe: Connection, snap: Snapshot, manner: Manner) -> None:
+    told = {f.name: getattr(snap, f.name) for f in fields(snap) if f.name not in _LEFT_OUT}
+    told["plans"] = snap.plans._replace(formats=())
+    buffers: list[pickle.PickleBuffer] = []
+    body = pickle.dumps((told, manner), protocol=5, buffer_callback=buffers.append)
+    pipe.send(len(buffers))
+    pipe.send_bytes(body)
+    for buffer in buffers:
+        pipe.send_bytes(buffer.raw())
+
+
+_LEFT_OUT = {"reparse", "order_", "fill_", "shapes", "keys"}  # made anew there, or not needed
+
+
+def _receive(pipe: Connection) -> Snapshot:
+    count = pipe.recv()
+    body = pipe.recv_bytes()
+    buffers = [pipe.recv_bytes() for _ in range(count)]
+    told, manner = pickle.loads(body, buffers=buffers)  # from our own process
+    return Snapshot(**told, reparse=Reparser(manner), order_=OrderCache(), fill_=FillCache())
+
+
+def _serve(pipe: Connection) -> None:
+    """Answer one snapshot after the other until the owner is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    silent = os.open(os.devnull, os.O_RDWR)
+    for fd in (1, 2):  # the terminal belongs to the screen
+        os.dup2(silent, fd)
+    from l4tui.engine.appraisal import appraise
+    from l4tui.engine.library import load
+
+    while True:
+        try:
+            snap = _receive(pipe)
+        except (EOFError, OSError):
+            return
+        try:
+            answer: Opinion | str = appraise(snap, load())
+        except Exception as error:
+            answer = f"{type(error).__name__}: {error}"
+        try:
+            pipe.send(answer)
+        except OSError:
+            return
