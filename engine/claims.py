@@ -102,11 +102,11 @@ def host(text: str | None) -> str | None:
     return text if _ADDRESS.fullmatch(text) else text.partition(".")[0]
 
 
-def process_id(speaker: Speaker) -> int:
+def process_id(speaker: Speaker, name: SourceName) -> int:
     """Return the pid, or a negative number for an address of a thread, which differs between processes."""
-    if speaker.pid >= 0 or speaker.tid < _ADDRESSES:
+    if speaker.pid >= 0:
         return speaker.pid
-    return -2 - speaker.tid
+    return name.pid if speaker.tid < _ADDRESSES else -2 - speaker.tid
 
 
 def in_tree(name: SourceName) -> bool:
@@ -140,6 +140,7 @@ class Evidence:
         self.layout: dict[str, tuple[int, ...]] = {}
         self.habits: dict[str, set[Writer]] = defaultdict(set)  # who shows a habit, by its format
         self.devices: dict[int, set[int]] = defaultdict(set)  # per source: devices that lines call their own
+        self.mpi_jobs: dict[int, set[int]] = defaultdict(set)  # per source
         self.consoles: set[int] = set()  # sources in which a launcher shows the logs of a run folder
         self.has_ranks = False  # a rank or local rank above 0 was shown: the job has several
         self.device_ranks: set[tuple[int, int]] = set()  # (device, rank) of lines that tell both
@@ -167,12 +168,15 @@ class Evidence:
             if max(speaker.pid, speaker.tid) >= 0:
                 self._put(self.agents[speaker.source, who.era], speaker.pid if speaker.pid >= 0 else speaker.tid)
             return who
+        if speaker.mpi_job >= 0:
+            self._put(self.mpi_jobs[speaker.source], speaker.mpi_job)
         if not self.has_ranks and max(speaker.rank, speaker.self_rank, who.local) > 0:
             self.has_ranks = True
             self.version += 1
         if speaker.habit is not None:
             rank = speaker.rank if speaker.rank >= 0 else speaker.self_rank
-            writer = Writer(speaker.source, who.era, who.node, who.number, who.local, rank, process_id(speaker))
+            pid = process_id(speaker, who.name)
+            writer = Writer(speaker.source, who.era, who.node, who.number, who.local, rank, pid)
             self._put(self.habits[speaker.habit], writer)
         if speaker.own_device >= 0:
             self._put(self.devices[speaker.source], speaker.own_device)
@@ -323,7 +327,7 @@ class Evidence:
             keys.append(Seat(speaker.source, era, node, who.number, local))
         if who.number >= 0:
             keys.append(Number(speaker.source, who.in_label, who.number))
-        for pid in {process_id(speaker), *pids} - {UNKNOWN}:
+        for pid in {process_id(speaker, who.name), *pids} - {UNKNOWN}:
             keys.append(Process(speaker.source, era, node, pid))
         return tuple(keys)
 

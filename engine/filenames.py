@@ -91,6 +91,7 @@ def _by_words(text: str, folders: dict[str, set[str]]) -> SourceName:
             local_rank=int(found.get("local_rank") or UNKNOWN),
             node=node,
             attempt=int(found.get("attempt") or 0),
+            pid=int(found.get("pid") or UNKNOWN),
             stream=stream and {"out": "stdout", "err": "stderr"}.get(stream, stream),
             group=group,
         )

@@ -182,18 +182,21 @@ class Identity:
             placed = who.number if counted and who.in_label else base + who.local if base >= 0 else speaker.rank
             return speaker.rank if placed == speaker.rank else UNKNOWN
         if self.map is not NO_MAP:
-            rank = self.map.of_place(node, who.local) if who.local >= 0 else UNKNOWN
+            rank = self.map.of_place(node, who.local)
             rank = rank if rank >= 0 else self.map.of_name(self._paths.get(speaker.source), node)
             if rank >= 0:
                 return rank
         if counted:
+            jobs = self.evidence.mpi_jobs.get(speaker.source, ())
+            if len(jobs) > 1 and speaker.mpi_job != min(jobs):
+                return UNKNOWN  # spawned: its ranks count from 0 again
             refuted = Number(speaker.source, who.in_label, who.number) in layout.refuted
             return UNKNOWN if refuted else who.number
         if agent is not None:
             if base >= 0:
                 return base + who.local if layout.world < 0 or base + who.local < layout.world else UNKNOWN
             return self._of_itself(speaker, who, layout) if self._tells_apart(speaker, who, agent) else UNKNOWN
-        pid = process_id(speaker)
+        pid = process_id(speaker, who.name)
         rank = self._of_process(pid, speaker, who, node, layout) if pid != UNKNOWN else UNKNOWN
         return rank if rank >= 0 else self._of_itself(speaker, who, layout)
 

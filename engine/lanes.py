@@ -21,7 +21,7 @@ def lane_of(speaker: Speaker) -> Lane:
     """
     if speaker.launcher and speaker.task != UNKNOWN:
         return ("launcher", speaker.source, speaker.epoch, speaker.task, speaker.node)
-    who = (speaker.task, speaker.local_rank, speaker.actor and speaker.pid)
+    who = (speaker.mpi_job, speaker.task, speaker.local_rank, speaker.actor and speaker.pid)
     if speaker.task != UNKNOWN or speaker.local_rank != UNKNOWN or speaker.actor is not None:
         return ("prefix", speaker.source, speaker.epoch, *who, speaker.node, speaker.stream)
     if speaker.strand != UNKNOWN:

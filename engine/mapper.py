@@ -28,7 +28,7 @@ SMALL = 4096  # identity numbers below it are looked up in a table
 MOST_ITERATION = 2**31 - 2  # the column holds int32; a number above it counts something else
 
 _ZEROS = np.array([48 * (10**n - 1) // 9 for n in range(WIDEST + 1)], np.int64)
-_TEXT = {"task", "rank", "local_rank", "self_rank", "own_device", "pid", "tid", "attempt"}
+_TEXT = {"mpi_job", "task", "rank", "local_rank", "self_rank", "own_device", "pid", "tid", "attempt"}
 
 
 class Part(NamedTuple):

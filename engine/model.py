@@ -76,9 +76,9 @@ class Flag(IntFlag):
 class Span(NamedTuple):
     """Where a field stands in a line: half-open byte range of the tidy line.
 
-    Identity fields: task (id given by the launcher: srun label, MPI rank), rank (global, written by torch or a
-    template), local_rank, self_rank (what the program says of itself), own_device, node, pid, tid, actor,
-    stream, group_rank, attempt.
+    Identity fields: mpi_job (1: what mpirun started, 2 and on: what that spawned), task (id given by the launcher: srun
+    label, MPI rank), rank (global, written by torch or a template), local_rank, self_rank (what the program says of
+    itself), own_device, node, pid, tid, actor, stream, group_rank, attempt.
     Time fields: Y m d H M S f mon ampm epoch epoch_ms zone. Others: level file line func logger iter.
     """
 
@@ -113,6 +113,7 @@ class SourceName(NamedTuple):
     attempt: int = 0
     stream: str | None = None
     group: str | None = None  # the agent, run or step folder that a local rank counts in
+    pid: int = UNKNOWN
 
 
 class Speaker(NamedTuple):
@@ -133,6 +134,7 @@ class Speaker(NamedTuple):
     launcher: bool = False
     own_device: int = UNKNOWN  # of this process, as the line says
     habit: str | None = None  # as in Parse
+    mpi_job: int = UNKNOWN  # whose tasks are counted
     strand: int = UNKNOWN  # text that weaving.py told from what others wrote between: one lane
     thread: int = UNKNOWN  # its part that surely has one writer, whom `Identity.owners` may know
 

@@ -13,7 +13,7 @@ from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Span
 from l4tui.engine.trails import TAGGED, TOLD, Trail, trail_of
 
 NAMES = frozenset(("task", "rank", "self_rank", "pid", "tid", "actor"))  # fields that name one process
-IDENTITY = NAMES | {"local_rank", "own_device", "node", "attempt"}
+IDENTITY = NAMES | {"mpi_job", "local_rank", "own_device", "node", "attempt"}
 TIME = tuple(sorted(NUMBERS))
 MOST_IDENTITY = 6  # digit runs that tell speakers apart; a line with more of them is read one by one
 ITER = MOST_IDENTITY

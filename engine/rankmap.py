@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from l4tui.engine.claims import host
+from l4tui.engine.facts import expand
 from l4tui.engine.model import UNKNOWN
+
+_RANKS = re.compile(r"\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*")
 
 
 class RankMapError(ValueError):
@@ -14,14 +19,18 @@ class RankMapError(ValueError):
 
 
 class RankMap(NamedTuple):
-    """``host local rank`` lines, and ``pattern = rank`` lines for sources by path or for nodes by name."""
+    """``node ranks`` and ``node local rank`` lines, and ``pattern = rank`` for sources by path or nodes by name."""
 
     places: dict[tuple[str, int], int]
     patterns: tuple[tuple[str, int], ...]
 
     def of_place(self, node: str | None, local: int) -> int:
-        """Return the rank of a node's local rank; UNKNOWN where the map does not say."""
-        return self.places.get((node, local), UNKNOWN) if node is not None else UNKNOWN
+        """Return the rank of a node's local rank, or of its only one; UNKNOWN where the map does not say."""
+        if node is None:
+            return UNKNOWN
+        if local < 0 and (node, 1) not in self.places:
+            local = 0
+        return self.places.get((node, local), UNKNOWN)
 
     def of_name(self, *names: str | None) -> int:
         """Return the rank of the first pattern that one of the names matches."""
@@ -38,7 +47,7 @@ def read_map(path: Path) -> RankMap:
     """Read a rank map; ``#`` starts a comment.
 
     Raises:
-        RankMapError: a line is neither ``host local rank`` nor ``pattern = rank``.
+        RankMapError: a line is neither ``node ranks`` nor ``node local rank`` nor ``pattern = rank``.
         OSError: the file cannot be read.
     """
     places: dict[tuple[str, int], int] = {}
@@ -52,9 +61,12 @@ def read_map(path: Path) -> RankMap:
         if sign and pattern and _is_rank(rank):
             patterns.append((pattern, int(rank)))
         elif not sign and len(words) == 3 and _is_rank(words[1]) and _is_rank(words[2]):
-            places[words[0], int(words[1])] = int(words[2])
+            places[host(words[0]) or words[0], int(words[1])] = int(words[2])
+        elif not sign and len(words) == 2 and _RANKS.fullmatch(words[1]) and (ranks := expand(words[1])):
+            places |= {(host(words[0]) or words[0], local): rank for local, rank in enumerate(ranks)}
         else:
-            raise RankMapError(f"{path}:{number}: neither 'host local rank' nor 'pattern = rank': {line.strip()!r}")
+            forms = "'node ranks' nor 'node local rank' nor 'pattern = rank'"
+            raise RankMapError(f"{path}:{number}: neither {forms}: {line.strip()!r}")
     return RankMap(places, tuple(patterns))
 
 

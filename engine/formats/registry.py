@@ -15,7 +15,7 @@ from l4tui.engine.model import Level, Marker
 
 LAYERS = ("prefix", "header", "tag", "marker", "launcher", "fact", "writer")
 FAMILIES = ("line", "chunk", "chunk+nl")
-_IDENTITY = "task rank local_rank self_rank own_device node pid tid actor stream group_rank attempt"
+_IDENTITY = "mpi_job task rank local_rank self_rank own_device node pid tid actor stream group_rank attempt"
 _TIME = "Y m d H M S f mon ampm epoch epoch_ms zone zone_h zone_m"
 RANK_FIELDS = frozenset(("task", "rank", "local_rank", "self_rank"))
 FIELDS = frozenset(f"{_IDENTITY} {_TIME} level file line func logger iter".split(" "))

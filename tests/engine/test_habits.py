@@ -100,3 +100,18 @@ def test_a_field_names_the_writer_but_not_one_in_trouble(tmp_path: Path) -> None
     said = [f"{head}epoch 1 done, rank: {r}, batches: 28" for r in (2, 0)]
     other = [f"{head}lost a worker, rank: 1, code: 3", f"{head}waiting, rank: 2, seconds: 40"]
     assert ranks_of(tmp_path, [*who, *said, *other]) == [0, 1, 2, 2, 0, None, None]
+
+
+def test_spawned_processes_count_from_0_again(tmp_path: Path) -> None:
+    lines = [f"[{job},{rank}]<stdout>:step {step}" for step in range(9) for job in (1, 2) for rank in range(2)]
+    assert ranks_of(tmp_path, lines)[:4] == [0, 1, None, None]
+
+
+def test_the_process_in_a_files_name(tmp_path: Path) -> None:
+    lines = [
+        f"[INFO] HCCL({80 + r},python3):2026-10-09-18:20:00.664.491 [op_base.cc:211] [{80 + r}][HcclGetRootInfo] "
+        f"rank[{r}] nRanks[2] device[{r}] server[172.30.20.77]"
+        for r in range(2)
+    ]
+    files = {f"plog/plog-{80 + r}_20261009182000664.log": [lines[r], "text"] for r in range(2)}
+    assert list(files_ranks(tmp_path, files).values()) == [[0, 0], [1, 1]]

@@ -299,7 +299,13 @@ def test_map_file(tmp_path: Path) -> None:
     identity.add_source(0, SourceName(), PurePosixPath("logs/strange-a.log"))
     identity.add_source(1, SourceName(node="n1"))
     assert identity.resolve([Speaker(0), Speaker(1, local_rank=0)]).rank.tolist() == [3, 7]
-    path.write_text("n1 0\n")
+    path.write_text("n1.x.org 8-9,4\nn2 3\n")
+    identity = Identity(map_file=path)
+    identity.add_source(0, SourceName(node="n1"))
+    identity.add_source(1, SourceName(node="n2"))
+    seats = [Speaker(0, local_rank=r) for r in range(4)]
+    assert identity.resolve([*seats, Speaker(0), Speaker(1)]).rank.tolist() == [8, 9, 4, -1, -1, 3]
+    path.write_text("n1 0-\n")
     with pytest.raises(RankMapError, match="map:1"):
         Identity(map_file=path)
 
