@@ -57,6 +57,7 @@ _WORD_BEHIND = re.compile(r"\s+([A-Za-z_][\w/-]*)")
 _SEPARATED = re.compile(r"[|,;{}\t]")
 _GAP = re.compile(r"\s{2,}")
 _LEADER = re.compile(r"\.{4,}|-{8,}|={8,}|\*{8,}")
+_PAIR = re.compile(r" [A-Za-z_][\w.-]* [-+]?(?:0|nan\b|inf\b)")  # "forward nan backward 0.0": names and values in turn
 _PROSE = re.compile(r"\s+[A-Za-z]")
 
 
@@ -130,7 +131,9 @@ class _Scan:
     def _is_value(self, start: int, end: int) -> bool:
         """Tell a nan that is a value from one in prose ("number of nan iterations: 0")."""
         before = self.shape[self.end : start].rstrip(" '\"[(")
-        return before.endswith(("=", ":")) or not _PROSE.match(self.shape, end)
+        if before.endswith(("=", ":")) or not _PROSE.match(self.shape, end):
+            return True
+        return _PAIR.match(self.shape, end) is not None and before[-1:].isalpha()
 
     def _number(self, match: re.Match[str]) -> int:
         start, end = match.span("number")

@@ -58,6 +58,7 @@ READ_OFF = [
     ("Iteration 4031 | train_acc : 0.7227 % | iteration_time : 71.67 ms",
      {"Iteration": (4031, ""), "train_acc": (0.7227, "%"), "iteration_time": (71.67, "ms")}),
     ("loss nan, scale inf", {"loss": (math.nan, ""), "scale": (math.inf, "")}),
+    ("times ms: forward nan backward 1.5", {"forward": (math.nan, "ms"), "backward": (1.5, "ms")}),
     ("Time 0.123 (0.456)\tTok/s 1234", {"Time": (0.123, ""), "Time #2": (0.456, ""), "Tok/s": (1234, "")}),
     ("Saved checkpoint to /data/iter_100/x.pt in 3.2s", {"Saved checkpoint": (3.2, "s")}),
     ("grad/layer.12: 0.5 grad/layer.13: 0.75", {"grad/layer.12": (0.5, ""), "grad/layer.13": (0.75, "")}),
