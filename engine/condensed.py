@@ -23,7 +23,7 @@ from l4tui.engine.store import Blocks
 Bits = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-MOST = 6_000_000  # entries that are judged as they are
+MOST = 4_000_000  # entries that are judged as they are
 CHUNK = 1 << 22  # entries looked at together: bounds the memory of what is computed on the way
 RARE = 20_000  # a text with no more lines is kept whole
 GRAVE = 100_000  # lines of each text that is a warning or worse, from its beginning and as many from its end

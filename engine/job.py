@@ -373,7 +373,7 @@ class Job:
     def release(self) -> None:
         """Let go of all entries; snapshots taken earlier keep them."""
         with self._lock:
-            self.store = Store(self.options.max_mem)
+            self.store = self.merger.store = Store(self.options.max_mem)
 
     def resume(self, ranks: Ranks) -> None:
         """Take up ranks that were resolved in an earlier run; they hold until more is read."""

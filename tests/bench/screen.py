@@ -1,0 +1,107 @@
+"""How quick the screen is in a real terminal of 120×40: keys, new lines, rest, bytes."""
+
+from __future__ import annotations
+
+import select
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from tests.bench.processes import cpu_seconds
+from tests.l4tui.tty import Terminal
+
+KEYS = 40
+FOLLOWED_S = 8.0
+IDLE_S = 10.0
+RATE = 2000  # lines a second while following
+
+
+def screen_table(files: list[Path]) -> str:
+    """Measure all and lay it out."""
+    rows = [*_large(files), *_following()]
+    return "\n".join(["| screen, 120×40 | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def _large(files: list[Path]) -> list[tuple[str, str]]:
+    terminal = Terminal(["--no-follow", *map(str, files)], size=(120, 40))
+    try:
+        first = _first_paint(terminal)
+        mounted = cpu_seconds(terminal.pid)
+        _settle(terminal)
+        spent, began = cpu_seconds(terminal.pid), time.monotonic()
+        terminal.read(IDLE_S)
+        idle = (cpu_seconds(terminal.pid) - spent) / (time.monotonic() - began)
+        delays = sorted(_key(terminal, key) for key in ("k", "j") * (KEYS // 2))
+        return [
+            ("first paint, wall", f"{first:.2f} s"),
+            ("CPU at first paint", f"{mounted:.2f} s"),
+            ("key to paint, median", f"{statistics.median(delays) * 1e3:.0f} ms"),
+            ("key to paint, slowest of 40", f"{delays[-1] * 1e3:.0f} ms"),
+            ("idle", f"{idle:.2%} of a core"),
+        ]
+    finally:
+        terminal.close()
+
+
+def _first_paint(terminal: Terminal) -> float:
+    began = time.monotonic()
+    while not terminal.text.strip() and time.monotonic() - began < 30:
+        terminal.read(0.02)
+    return time.monotonic() - began
+
+
+def _settle(terminal: Terminal, quiet: float = 3.0, most: float = 300.0) -> None:
+    """Wait until nothing is drawn any more: all is indexed."""
+    until = time.monotonic() + most
+    while terminal.read(quiet) and time.monotonic() < until:
+        pass
+
+
+def _key(terminal: Terminal, key: str) -> float:
+    terminal.read(0.15)
+    began = time.monotonic()
+    terminal.send(key)
+    select.select([terminal.fd], [], [], 2.0)
+    return time.monotonic() - began
+
+
+def _following() -> list[tuple[str, str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "job.log"
+        path.write_text("".join(f"[rank{k % 8}]: step {k} began\n" for k in range(2000)))
+        terminal = Terminal([str(path)], size=(120, 40))
+        try:
+            _settle(terminal)
+            terminal.send("G")
+            _settle(terminal, 1.0)
+            delays = [_appears(terminal, path, f"needle{n}x") for n in range(5)]
+            stop = threading.Event()
+            writer = threading.Thread(target=_write, args=(path, stop))
+            writer.start()
+            drawn = terminal.read(FOLLOWED_S)
+            stop.set()
+            writer.join()
+        finally:
+            terminal.close()
+    return [
+        ("line to screen, median", f"{statistics.median(delays) * 1e3:.0f} ms"),
+        (f"to the terminal while following {RATE} lines/s", f"{drawn / FOLLOWED_S / 1e3:.0f} kB/s"),
+    ]
+
+
+def _appears(terminal: Terminal, path: Path, word: str) -> float:
+    terminal.read(0.5)
+    with path.open("a") as file:
+        file.write(f"[rank0]: {word}\n")
+    return terminal.wait_for(lambda text: word in text, 20.0)
+
+
+def _write(path: Path, stop: threading.Event) -> None:
+    number = 0
+    with path.open("a") as file:
+        while not stop.wait(0.05):
+            file.writelines(f"[rank{k % 8}]: step {k} took {k % 977} ms\n" for k in range(number, number + RATE // 20))
+            file.flush()
+            number += RATE // 20
