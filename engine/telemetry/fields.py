@@ -20,7 +20,8 @@ LONGEST_TEXT = 48
 # Identity, time and place: columns of their own, not telemetry.
 _PLACES = """rank local_rank global_rank self_rank world_rank node node_rank group_rank pid tid pgid host hostname port
 asctime timestamp lineno line file filename func funcname module path logger caller level levelname severity msg message
-event name thread process processname threadname relativecreated msecs time_ms namespace version seed uuid id"""
+event event_type name
+thread process processname threadname relativecreated msecs time_ms namespace version seed uuid id"""
 _PHRASES = "local rank,global rank,world size,node rank,thread id,process id"
 _STAMPED = "time ts date created t"
 _SMALL = "a an and are as at by for from has in into is of on over per the to was with after before"
@@ -34,9 +35,9 @@ _TOKENS = re.compile(
     r"(?P<skip>0-0-0(?:[T ]+0:0(?::0)?(?:[.,]0)?)?(?:Z|[+-]0:?0?)?"  # a date, perhaps with a time
     r"|0(?::0)+(?:\.0)?(?!\w)|0(?:\.0){2,}(?::0)?"  # a time of day, a duration, a version or an address
     r"|0%\|[^|]{0,400}\|"  # a bar
-    r"|(?<![\w)%])(?:~|\.{1,2})?/[\w.+=:-]+(?:/[\w.+=:-]*)*|\w+://[^\s,]+"  # a path, a URL
-    r"|[A-Za-z_][\w.-]*\.[A-Za-z]+:0)"  # file:line
-    r"|(?P<key>[A-Za-z_][\w./-]*)=(?P<text>'(?![-+]?\.?0)[^'=]{1,48}'|\"(?![-+]?\.?0)[^\"=]{1,48}\""
+    r"|(?<![\w)%])(?:~|\.{1,2})?/[\w.+=:-]+(?:/[\w.+=:-]*)*|(?<!\w)\w{1,20}://[^\s,]+"  # a path, a URL
+    r"|(?<![\w.-])[A-Za-z_][\w.-]*\.[A-Za-z]+:0)"  # file:line
+    r"|(?<![\w./-])(?P<key>[A-Za-z_][\w./-]*)=(?P<text>'(?![-+]?\.?0)[^'=]{1,48}'|\"(?![-+]?\.?0)[^\"=]{1,48}\""
     r"|(?!(?i:[-+]?nan|[-+]?inf(?:inity)?)\b)[A-Za-z_][\w.:/+-]{0,47})(?=[\s,;)\]}|]|$)"
     r"|(?P<quote>['\"])(?P<qkey>[^'\"]{1,64})(?P=quote)\s*:\s*(?:(?P<mark>['\"])(?![-+]?\.?0|(?i:[-+]?nan|[-+]?inf))"
     r"(?P<qtext>[^'\"\\]{1,48})(?P=mark)|(?P<bare>true|false|True|False|null|None)\b)"
@@ -56,6 +57,8 @@ _UNIT_BEHIND = re.compile(r"\s*[(\[]([^()\[\]]{1,20})[)\]]$")
 _WORD_BEHIND = re.compile(r"\s+([A-Za-z_][\w/-]*)")
 _SEPARATED = re.compile(r"[|,;{}\t]")
 _GAP = re.compile(r"\s{2,}")
+_LABELS = ("key", "name", "metric", "tag")
+_BRACE = re.compile(r"(?<![\w./-])([\w./-]{1,64})\s?[:=]\s?\{\s?$")
 _LEADER = re.compile(r"\.{4,}|-{8,}|={8,}|\*{8,}")
 _PAIR = re.compile(r" [A-Za-z_][\w.-]* [-+]?(?:0|nan\b|inf\b)")  # "forward nan backward 0.0": names and values in turn
 _PROSE = re.compile(r"\s+[A-Za-z]")
@@ -108,6 +111,7 @@ class _Scan:
         self.heading = ""  # unit said for all that follows: "times ms:", "memory (MB) |"
         self.last = ""  # name of the value before
         self.taken: dict[str, int] = {}
+        self.label = ("", -1)  # what "value" is the value of, and where that stands: {"key": "loss", "value": 2.5}
 
     def take(self, match: re.Match[str]) -> None:
         """Read one token."""
@@ -161,7 +165,9 @@ class _Scan:
         start, end = match.span(group)
         if match["text"] and self.shape[start] in "'\"":
             start, end = start + 1, end - 1
-        if key.lower() not in _NOT_VALUES:
+        if match["qtext"] and key in _LABELS:
+            self.label = (self.shape[start:end], start)
+        elif key.lower() not in _NOT_VALUES:
             self._add(start, end, key, "", Type.TEXT, True, match.start("key" if match["key"] else "qkey"))
 
     def _value(self, start: int, end: int, unit: str, kind: Type, stop: int) -> None:
@@ -170,6 +176,8 @@ class _Scan:
             self._add(start, end, name, unit or said or self.heading, kind, keyed, at)
 
     def _add(self, start: int, end: int, name: str, unit: str, kind: Type, keyed: bool, at: int) -> None:
+        if name == "value" and self.shape[at - 1 : at] in ("'", '"'):
+            name, at = self._labelled(at)
         self.last = name
         if name.lower() in _NOT_VALUES or (name.lower() in _STAMPS and self.shape[at - 1 : at] in ("'", '"')):
             return
@@ -177,6 +185,13 @@ class _Scan:
         if seen > 1 and "0" not in name:
             name, at = f"{name} #{seen}", -1
         self.fields.append(Field(start, end, name[:LONGEST_NAME], utf8(unit), kind, keyed, at))
+
+    def _labelled(self, at: int) -> tuple[str, int]:
+        """Return the name of a quoted "value": what a key beside it says, else the word before the brace."""
+        if self.label[0]:
+            return self.label
+        before = _BRACE.search(self.shape, 0, at - 1)
+        return (before[1], before.start(1)) if before else ("value", at)
 
     def _name(self, start: int, unit: str, stop: int) -> tuple[str, str, bool, int]:
         """Return name, unit said in it, whether a key names it, and where the name begins."""

@@ -55,7 +55,7 @@ class ShapePlans:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.infos: list[Field] = []  # per field
-        self._columns = {name: Growing(np.int64) for name in _COLUMNS}
+        self._fields = Growing(np.int64)  # flat (field, column)
         self._shapes = {name: Growing(np.int64) for name in ("first", "count", "runs")}
         self._ids: dict[bytes, int] = {}
 
@@ -74,13 +74,13 @@ class ShapePlans:
         if not fields:
             return UNKNOWN
         row = {"first": len(self.infos), "count": len(fields), "runs": shape.count("0")}
-        for field in fields:
-            self._add_field(shape, field)
+        self._fields.extend(np.array([self._row(shape, field) for field in fields], np.int64).ravel())
+        self.infos += fields
         for name, column in self._shapes.items():
             column.append(row[name])
         return self._shapes["first"].length - 1
 
-    def _add_field(self, shape: str, field: Field) -> None:
+    def _row(self, shape: str, field: Field) -> list[int]:
         row = dict.fromkeys(_COLUMNS, 0)
         row["start_run"], row["start"] = _anchor(shape, field.start)
         row["end_run"], row["end"] = _anchor(shape, field.end)
@@ -100,16 +100,13 @@ class ShapePlans:
             whole = re.match(r"[-+0,]*", text)
             row["commas"] = text.count(",")
             row["int_run"], row["int_end"] = _anchor(shape, field.start + (whole.end() if whole else 0))
-        for name, column in self._columns.items():
-            column.append(row[name])
-        self.infos.append(field)
+        return list(row.values())
 
     def places(self) -> Places:
         """Return the tables as they are now."""
-        return Places(
-            self._shapes["first"].view(), self._shapes["count"].view(), self._shapes["runs"].view(),
-            {name: column.view() for name, column in self._columns.items()},
-        )  # fmt: skip
+        first, count, runs = (self._shapes[name].view() for name in ("first", "count", "runs"))
+        columns = self._fields.view().reshape(-1, len(_COLUMNS)).T
+        return Places(first, count, runs, dict(zip(_COLUMNS, columns, strict=True)))
 
 
 def masked_key(line: bytes) -> bytes:

@@ -58,6 +58,9 @@ READ_OFF = [
     ("Iteration 4031 | train_acc : 0.7227 % | iteration_time : 71.67 ms",
      {"Iteration": (4031, ""), "train_acc": (0.7227, "%"), "iteration_time": (71.67, "ms")}),
     ("loss nan, scale inf", {"loss": (math.nan, ""), "scale": (math.inf, "")}),
+    (':::MLLOG {"namespace": "", "time_ms": 1700000000123, "event_type": "POINT", "key": "eval_acc", "value": 0.75,'
+     ' "metadata": {"lineno": 33, "epoch_num": 4}}', {"eval_acc": (0.75, ""), "epoch_num": (4, "")}),
+    (':::MLL 1560849010.052 eval_acc: {"value": 0.5, "metadata": {"lineno": 3}}', {"eval_acc": (0.5, "")}),
     ("times ms: forward nan backward 1.5", {"forward": (math.nan, "ms"), "backward": (1.5, "ms")}),
     ("Time 0.123 (0.456)\tTok/s 1234", {"Time": (0.123, ""), "Time #2": (0.456, ""), "Tok/s": (1234, "")}),
     ("Saved checkpoint to /data/iter_100/x.pt in 3.2s", {"Saved checkpoint": (3.2, "s")}),
