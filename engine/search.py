@@ -56,7 +56,7 @@ class Search:
     def batches(self, stop: Event) -> Iterator[Ints]:
         """Yield ascending entry ids that match, a block at a time, until done or stopped."""
         blocks = self.snapshot.blocks
-        ends = np.append(blocks.first[1:], self.snapshot.length)
+        ends = np.append(blocks.first, self.snapshot.length)[1:]
         b = max(0, int(np.searchsorted(blocks.first, self.start, "right")) - 1) if self.start else 0
         for first, end, source, base, size in zip(
             blocks.first[b:].tolist(), ends[b:].tolist(), blocks.source[b:].tolist(),

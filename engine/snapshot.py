@@ -224,12 +224,18 @@ class Snapshot:
         end = np.where(same, offset[following].astype(np.int64), size)
         return block, base + begin, base + end
 
-    def raws(self, entries: Iterable[int]) -> list[bytes]:
-        """Return the bytes of entries as they stand in the file, without the newline; b"" where it cannot be read."""
+    def raws(self, entries: Iterable[int], most: int = 0) -> list[bytes]:
+        """Return the bytes of entries as they stand in the file, without the newline; b"" where it cannot be read.
+
+        Of an entry longer than `most` bytes (0: no limit) only so many, unless it is ODD: a bar is shown in its last
+        state.
+        """
         wanted = np.asarray(list(entries), np.int64)
         if not len(wanted):
             return []
         block, begin, end = self.ranges(wanted)
+        if most:
+            end = np.where(self.flags[wanted] & Flag.ODD, end, np.minimum(end, begin + most))
         out = [b""] * len(wanted)
         source = self.blocks.source[block]
         notes = self.blocks.base[block] < 0
@@ -251,30 +257,30 @@ class Snapshot:
         """Return the bytes of one entry."""
         return self.raws([entry])[0]
 
-    def tidy(self, entries: Iterable[int]) -> list[bytes]:
-        """Return entries without controls, prefixes kept."""
+    def tidy(self, entries: Iterable[int], most: int = 0) -> list[bytes]:
+        """Return entries without controls, prefixes kept; `most` as in `raws`."""
         wanted = list(entries)
         at = np.asarray(wanted, np.int64)
         odd = (self.flags[at] & Flag.ODD).tolist() if wanted else []
         lead = np.where(self.flags[at] & Flag.LOOSE, 0, self.plans.lane_end[self.plan[at]]).tolist() if wanted else []
-        return [clean(raw, a) if o else raw for raw, o, a in zip(self.raws(wanted), odd, lead, strict=True)]
+        return [clean(raw, a) if o else raw for raw, o, a in zip(self.raws(wanted, most), odd, lead, strict=True)]
 
     def split(self, entries: Iterable[int]) -> list[tuple[str, str]]:
         """Return (prefix, message) of entries as text without controls."""
         return [(_text(line[:at]), _text(line[at:])) for line, at in self._cut(entries)]
 
-    def texts(self, entries: Iterable[int]) -> list[str]:
-        """Return the messages of entries: prefix and controls removed, bad bytes replaced."""
-        return [_text(line[at:]) for line, at in self._cut(entries)]
+    def texts(self, entries: Iterable[int], most: int = 0) -> list[str]:
+        """Return the messages of entries: prefix and controls removed, bad bytes replaced; `most` as in `raws`."""
+        return [_text(line[at:]) for line, at in self._cut(entries, most)]
 
-    def _cut(self, entries: Iterable[int]) -> Iterable[tuple[bytes, int]]:
+    def _cut(self, entries: Iterable[int], most: int = 0) -> Iterable[tuple[bytes, int]]:
         """Return tidy lines and where the message begins in each."""
         wanted = np.asarray(list(entries), np.int64)
         if not len(wanted):
             return ()
         bits = self.flags[wanted]
         at = np.where(bits & Flag.NOTE, 0, self.plans.text_at[self.plan[wanted]]).tolist()
-        lines = self.tidy(wanted.tolist())
+        lines = self.tidy(wanted.tolist(), most)
         loose = np.flatnonzero(bits & (Flag.LOOSE | Flag.NOTE) == Flag.LOOSE)
         for i, source in zip(loose.tolist(), self.source_of(wanted[loose]).tolist(), strict=True):
             at[i] = self.reparse(source, lines[i])

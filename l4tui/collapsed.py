@@ -15,7 +15,7 @@ from l4tui.engine.rowtable import RowFlag, RowTable
 from l4tui.engine.rowvalues import Odd, RowText, row_texts
 from l4tui.engine.stages import NAMES
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
-from l4tui.lenses import SORTS, EntryLens, short_site
+from l4tui.lenses import SHOWN, SORTS, EntryLens, short_site
 from l4tui.widgets.cells import clean
 from l4tui.widgets.glyphs import Glyphs, glyphs
 from l4tui.widgets.line import Facts, Line
@@ -106,7 +106,7 @@ class CollapsedLens:
         first = table.first[rows]
         plans, speakers = snapshot.plan[first], snapshot.speaker[first]
         if quick:
-            texts = [RowText(text, (), (), 0) for text in snapshot.texts(first.tolist())]
+            texts = [RowText(text, (), (), 0) for text in snapshot.texts(first.tolist(), SHOWN)]
         else:
             texts = row_texts(snapshot, table, rows)
         columns = zip(

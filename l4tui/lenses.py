@@ -22,6 +22,7 @@ SORTS = {Kind.RANK: "rank", Kind.MIXED: "mixed", Kind.LAUNCHER: "launcher", Kind
 NODE_MAX = 10  # cells of a node's name up to which it stands whole
 TIMED_SHARE = 0.03  # of lines that must have a time for a column of times
 TAIL = 20_000  # entries looked at to see which columns the log needs
+SHOWN = 1 << 18  # bytes of a line that can be scrolled through; decoding 16 MB takes 0.3 s a line
 
 
 class Lens(Protocol):
@@ -74,7 +75,7 @@ class EntryLens:
         table, nodes = snapshot.ranks, node_labels(tuple(snapshot.nodes))
         columns = zip(
             keys.tolist(),
-            snapshot.texts(keys.tolist()),
+            snapshot.texts(keys.tolist(), SHOWN),
             flags.tolist(),
             table.kind[speakers].tolist(),
             table.rank[speakers].tolist(),

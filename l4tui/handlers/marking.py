@@ -9,7 +9,7 @@ import numpy as np
 
 from l4tui.engine.view import Bits, Ids
 from l4tui.handlers import answers, handles
-from l4tui.terminal import osc52
+from l4tui.terminal import OSC52_MAX, osc52
 
 if TYPE_CHECKING:
     from l4tui.screens.job import JobScreen
@@ -83,7 +83,7 @@ def _copy_rows(screen: JobScreen, keys: Ids, *, labelled: bool) -> None:
         if labelled:
             lines = [f"{line.who or line.sort}\t{line.text}" for line in lens.lines(snapshot, rows, keys)]
         else:
-            lines = [raw.decode("utf-8", "replace") for raw in snapshot.raws(rows.entries(keys).tolist())]
+            lines = [raw.decode("utf-8", "replace") for raw in snapshot.raws(rows.entries(keys).tolist(), OSC52_MAX)]
         screen.app.call_from_thread(_to_clipboard, screen, "\n".join(lines), len(lines))
 
     screen.in_thread(work, "copy")

@@ -73,9 +73,9 @@ def field_values(snapshot: Snapshot, entry: int) -> list[tuple[str, str]]:
 def record_text(snapshot: Snapshot, entry: int, ascii_only: bool) -> Text:
     """Lay out the record that a line belongs to: JSON and dicts indented, else its lines."""
     entries = snapshot.entries_of([int(snapshot.record[entry])])[:RECORD_MAX]
-    lines = snapshot.texts(entries.tolist())
-    whole = "\n".join(lines)
-    structure = laid_out(whole) or laid_out(snapshot.raw(entry).decode("utf-8", "replace"))
+    lines = snapshot.texts(entries.tolist(), LAID_OUT_MAX)
+    whole = "\n".join(lines)[:LAID_OUT_MAX]
+    structure = laid_out(whole) or laid_out(snapshot.raws([entry], LAID_OUT_MAX)[0].decode("utf-8", "replace"))
     shown = structure or whole
     return Text("\n".join(clean(line, ascii_only) for line in shown.split("\n")), overflow="fold")
 

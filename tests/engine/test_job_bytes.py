@@ -11,6 +11,7 @@ from l4tui.engine.discovery import discover
 from l4tui.engine.export import Rows
 from l4tui.engine.job import Job
 from l4tui.engine.model import Flag
+from l4tui.engine.search import Search
 from l4tui.engine.sources import open_pipe
 
 LABELLED = b"".join(b"%2d: step %d of rank\n" % (n % 12, n) for n in range(2400))
@@ -143,4 +144,19 @@ def test_a_line_written_bit_by_bit_is_one_line_and_one_record(tmp_path, monkeypa
     assert snap.ranks.rank[snap.speaker[40:44]].tolist() == [1, 1, 1, 2]
     assert [(place.line, place.segment) for place in snap.places(range(40, 44))] == [row[:2] for row in rows[40:]]
     assert snap.counts().lines == 42
+    job.close()
+
+
+def test_a_page_of_a_huge_line_reads_its_beginning(tmp_path):
+    (tmp_path / "job.log").write_bytes(b"[rank0]: " + b"x" * 5000 + b"\n[rank1]: 1%\r" + b"9" * 5000 + b"\r[rank1]: 100%\n")
+    job = follow(tmp_path / "job.log")
+    assert job.snapshot().texts([0, 1], 109) == ["[rank0]: " + "x" * 100, "[rank1]: 100%"]
+    assert len(job.snapshot().text(0)) == 5009
+    job.close()
+
+
+def test_nothing_is_found_where_nothing_has_been_read(tmp_path):
+    (tmp_path / "job.log").write_bytes(b"")
+    job = follow(tmp_path / "job.log")
+    assert list(Search(job.snapshot(), "x").batches(threading.Event())) == []
     job.close()

@@ -124,10 +124,10 @@ class FakeSnapshot:
             return self.odd[entry]
         return TEXTS[int(self.plan[entry])].format(i=max(int(self.iteration[entry]), 0))
 
-    def texts(self, entries: Iterable[int]) -> list[str]:
+    def texts(self, entries: Iterable[int], most: int = 0) -> list[str]:
         return [self.text(entry) for entry in entries]
 
-    def raws(self, entries: Iterable[int]) -> list[bytes]:
+    def raws(self, entries: Iterable[int], most: int = 0) -> list[bytes]:
         return [self.raw(entry) for entry in entries]
 
     def raw(self, entry: int) -> bytes:
