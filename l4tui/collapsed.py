@@ -28,6 +28,7 @@ SET_WIDTH = 14  # cells of a rank set
 SET_WIDTH_FEW = 11  # and where there are few ranks
 FEW = 16
 ALL_BUT = 3  # ranks that are missing from "all but 17"
+LATEST = 3  # rules that are written anew as the log grows
 HEAVY = 4000  # records in rows from which a page is shown before the ranges are known
 VALUE_MAX = 24  # characters of an odd value
 AGREEING = 0.8  # rows per line from which nobody agrees
@@ -51,13 +52,15 @@ class CollapsedLens:
 
     def changed(self, old: Rows, new: Rows) -> Ids | None:
         """Say which rows read differently now; None: all of them."""
-        before, after = _outline(old).table, _outline(new).table
-        if before is after:
-            return np.zeros(0, np.int64)
-        if not continues(before, after):
+        before, after = _outline(old), _outline(new)
+        turned = before.blocks[before.folds.closes(before.blocks) != after.folds.closes(before.blocks)] + RULE
+        if before.table is after.table:
+            return turned
+        if not continues(before.table, after.table):
             self._study, self._by_row = None, {}
             return None
-        return changed_rows(before, after)
+        latest = before.blocks[-LATEST:] + RULE  # how long they lasted may be known now
+        return np.concatenate((changed_rows(before.table, after.table), turned, latest))
 
     def facts(self, snapshot: Snapshot, facts: Facts) -> Facts:
         """Rank sets need room; every row has a place for what sets it apart."""
@@ -176,11 +179,11 @@ class CollapsedLens:
     def _rules(self, outline: Outline, blocks: Ids) -> list[Line]:
         table = outline.table
         closed = outline.folds.closes(blocks)
-        begins, numbers = self._study.timeline.begins() if self._study is not None else (np.zeros(0, np.int64),) * 2
+        begins, numbers = self._analyst.timeline.begins()
         place = {block: i for i, block in enumerate(outline.blocks.tolist())} if len(blocks) > 8 else None
         lines = []
         for block, folded in zip(blocks.tolist(), closed.tolist(), strict=True):
-            words = _block_words(table, block)
+            words = block_words(table, block)
             attempt = int(table.blocks.attempt[block])
             words += f" {self._signs.dot} attempt {attempt}" if attempt > 0 else ""
             lasted = _lasted(begins, numbers, int(table.blocks.iteration[block]))
@@ -198,7 +201,7 @@ class CollapsedLens:
         return str(getattr(self._signs, f"is_{kinds[0]}")) if kinds else ""
 
 
-def _block_words(table: RowTable, block: int) -> str:
+def block_words(table: RowTable, block: int) -> str:
     iteration, stage = int(table.blocks.iteration[block]), int(table.blocks.stage[block])
     if iteration >= 0:
         return f"iteration {iteration:,}"

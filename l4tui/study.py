@@ -46,13 +46,18 @@ class Analyst:
             self._last = snapshot, table
             return table
 
+    @property
+    def timeline(self) -> Timeline:
+        """When iterations began, as far as rows have been gathered."""
+        return self._builder.timeline
+
     def study(self, snapshot: Snapshot, *, final: bool) -> Study:
         """Compare the ranks of a snapshot; `final`: nothing more will be written."""
         table = self.table(snapshot)
         with self._counting:
             ranks = self._progress.update(snapshot)
             found = survey(snapshot, table, final=final, follows=follows)
-            return Study(snapshot, table, found, ranks, self._builder.timeline)
+            return Study(snapshot, table, found, ranks, self.timeline)
 
 
 def follows(texts: Sequence[str]) -> list[bool]:

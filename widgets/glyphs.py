@@ -44,6 +44,12 @@ class Glyphs(NamedTuple):
     odd_value: str
     rule: str
     folded: str
+    unfolded: str
+    times: str
+    gap: str
+    differs: str
+    bound: str
+    deviations: str  # from far less to far more than usual
 
 
 UNICODE = Glyphs(
@@ -51,14 +57,14 @@ UNICODE = Glyphs(
     running="●", silent="◌", failed="✖", completed="✔", ellipsis="…", down="↓", dot="·", bars="▁▂▃▄▅▆▇█",
     more="›", bar="█", rank_with="·", rank_behind="‹", rank_ahead="›", rank_silent="◌", rank_failed="✖",
     rank_suspect="▲", is_extra="▲", is_missing="▽", is_value="≈", is_order="⇄", is_late="◷", odd_value="≈", rule="─",
-    folded="▸",
+    folded="▸", unfolded="▾", times="×", gap="╌", differs="≠", bound="│", deviations="▼▽‹·›△▲",
 )  # fmt: skip
 ASCII = Glyphs(
     mixed="%", launcher="*", unknown="?", note="=", cursor=">", mark="+", select="|", track=":", thumb="#", hit="-",
     running="o", silent="z", failed="X", completed="v", ellipsis="~", down="v", dot="-", bars="_.-=+*%#",
     more=">", bar="#", rank_with=".", rank_behind="<", rank_ahead=">", rank_silent="z", rank_failed="X",
     rank_suspect="!", is_extra="^", is_missing="v", is_value="~", is_order="x", is_late="@", odd_value="~", rule="-",
-    folded="+",
+    folded="+", unfolded="-", times="x", gap="-", differs="%", bound="|", deviations="Vv<.>aA",
 )  # fmt: skip
 
 LEVELS = {

@@ -13,7 +13,7 @@ DURATIONS = 16  # iterations in the sparkline
 
 
 class Health(NamedTuple):
-    """How the job is; `state` is running, silent, failed, completed or read (nothing follows)."""
+    """How the job is; `state` is running, silent, hung, failed, completed or read (nothing follows)."""
 
     name: str = ""
     state: str = "read"
@@ -28,6 +28,7 @@ class Health(NamedTuple):
     verdict: str = ""
     verdict_style: str = "warning"
     notice: str = ""  # left-out files, mirrors
+    stall: str = ""  # what stalls, or threatens to
 
 
 class JobHeader(Bars):
@@ -47,9 +48,12 @@ def state_row(health: Health, signs: Glyphs) -> list[Part]:
         "running": ("running", "ok", signs.running),
         "silent": (f"silent {duration(health.silent_s)}", "warning", signs.silent),
         "failed": ("failed", "error", signs.failed),
+        "hung": ("hung", "error", signs.silent),
         "completed": ("completed", "ok", signs.completed),
     }.get(health.state, ("", "quiet", ""))
     parts = [Part(clean(health.name) or "l4tui", "name"), Part(f"{sign} {words}".strip(), style)]
+    if health.stall:
+        parts.append(Part(f"{signs.silent} {health.stall}", "warning", 2))
     if health.heard:
         world = f"{health.heard:,}/{health.world_size:,}" if health.world_size > 0 else f"{health.heard:,}"
         full = health.world_size <= 0 or health.heard >= health.world_size

@@ -69,6 +69,11 @@ class Pane(Widget, can_focus=True):
         """Give row `y` below the heading."""
         return []
 
+    @property
+    def place(self) -> str:
+        """What the status bar says while the pane is alone; empty: where the log's cursor stands."""
+        return ""
+
     def title(self) -> list[Part]:
         """Give the heading's parts."""
         return [Part(self.heading, "name")]

@@ -79,7 +79,7 @@ class PaneScreen(Screen[None]):
             self.query_one("#body", Container).mount(pane)
             self._lay_out_pane()
             pane.focus()
-            self.gather()
+            self.call_after_refresh(self.gather)  # when the pane knows its size
 
     def close_pane(self) -> None:
         """Close the pane, if one is open."""

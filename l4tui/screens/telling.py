@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from l4tui.engine.model import NO_TIME, Flag
 from l4tui.engine.rankset import RankSet
 from l4tui.engine.stages import NAMES
-from l4tui.widgets.header import Health, JobHeader
+from l4tui.engine.stall import Pace, pace_of
+from l4tui.widgets.header import Health, JobHeader, duration, short
 from l4tui.widgets.status import Account, Situation, StatusBar
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from l4tui.feed import Feed
     from l4tui.finder import Finder
     from l4tui.judge import Ruling
+    from l4tui.panes.pane import Pane
+    from l4tui.study import Study
     from l4tui.vitals import Vitals
     from l4tui.widgets.logview import LogView
 
@@ -36,11 +39,13 @@ class Telling:
     config: Config
     feed: Feed
     snapshot: Snapshot
+    study: Study | None
     vitals: Vitals
     ruling: Ruling
     scope: Scope
     follows: bool
     notes: dict[int, str]
+    pane: Pane | None
     view: LogView
     header: JobHeader
     status: StatusBar
@@ -88,6 +93,7 @@ class Telling:
             durations=vitals.durations,
             progress=self.feed.progress,
             notice=self.notice,
+            stall=self._stall(state),
             verdict=self._verdict(),
             verdict_style="error" if self.ruling.outcome in ("failed", "hung") else "warning",
         )
@@ -101,10 +107,8 @@ class Telling:
         """Judge by growth and by the end of the log: (state, seconds of silence)."""
         if self.is_live:
             return "running", 0
-        sources = self.snapshot.sources
-        written = max((getattr(source, "mtime", 0) for source in sources), default=0) / 1e9
-        silent = max(time.time() - written, 0.0) if written else 0.0
-        if self.ruling.outcome in ("failed", "completed"):
+        silent = self._quiet_s()
+        if self.ruling.outcome in ("failed", "completed", "hung"):
             return self.ruling.outcome, 0
         if self.feed.progress >= 1.0 and self.vitals.ends_badly:
             return "failed", 0
@@ -115,6 +119,30 @@ class Telling:
         if silent < self.vitals.patience_s:
             return "running", 0
         return "silent", int(silent) if silent < COARSE_S else int(silent) // 60 * 60
+
+    def _stall(self, state: str) -> str:
+        """Word what stalls, or threatens to: an iteration that is overdue, who fell silent first."""
+        study = self.study
+        if study is None or state in ("completed", "failed") or not len(study.ranks.time):
+            return ""
+        last = int(study.ranks.time.max())
+        if last == NO_TIME:
+            return ""
+        quiet_s = self._quiet_s() if self.follows else 0.0
+        pace = pace_of(study.timeline, study.ranks, last + int(quiet_s * 1e9))
+        words = []
+        if pace.pace is Pace.OVERDUE and self.is_live:
+            since = pace.since_ns // 1_000_000_000
+            words.append(f"iteration {pace.iteration:,} overdue: {duration(since)}, usual {short(pace.usual_ns / 1e9)}")
+        if pace.silent_ranks:
+            more = f" and {len(pace.silent_ranks) - 1:,} more" if len(pace.silent_ranks) > 1 else ""
+            words.append(f"silent first: rank {pace.silent_ranks[0]}{more}")
+        return ", ".join(words)
+
+    def _quiet_s(self) -> float:
+        """Seconds since anything was written."""
+        written = max((getattr(source, "mtime", 0) for source in self.snapshot.sources), default=0) / 1e9
+        return max(time.time() - written, 0.0) if written else 0.0
 
     def _situation(self) -> Situation:
         counts = self.snapshot.counts()
@@ -155,6 +183,8 @@ class Telling:
         return f"rank {one}" if one is not None else "some ranks"
 
     def _place(self) -> str:
+        if self.pane is not None and self.pane.has_focus and self.pane.place:
+            return self.pane.place
         entry = self.cursor_entry
         if entry is None:
             return "nothing to show" if self.scope.narrowed else "empty"

@@ -359,6 +359,7 @@ async def test_an_empty_log_is_a_working_screen() -> None:
     async with shown(FakeJob(0)) as (pilot, screen):
         opening = ("q", "ctrl+z", "ctrl+p", "?", "f1", "f", ":", "/", "&", "t", "r")
         await pilot.press(*(key for key in screen.keys if key not in opening))
+        screen.close_pane()
         assert screen._place() == "empty"
 
 
