@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -118,7 +119,11 @@ class Evidence:
     """A growing set of claims; the order in which they come does not matter but within a launcher's table."""
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = 0  # counts what may change conclusions
+        self.minor = 0  # counts what only concerns some rows: `touched` and `touched_ranks`
+        self.touched: set[Key] = set()
+        self.touched_ranks: set[int] = set()
+        self.confirms: Callable[[Key, int, Grade], bool] | None = None  # says whether a claim changes no conclusion
         self.names: dict[int, SourceName] = {}
         self.claims: dict[Key, Claimed] = {}
         self.origins: dict[tuple[int, int], set[Origin]] = defaultdict(set)  # (era, self rank) → who says it
@@ -126,12 +131,14 @@ class Evidence:
         self.hosts: dict[int, set[str]] = defaultdict(set)  # per source: hosts told in it
         self.banners: dict[int, set[str]] = defaultdict(set)  # per source: hosts that the source's script names
         self.agents: dict[tuple[int, int], set[int]] = defaultdict(set)  # (source, era) → launchers' pids or threads
+        self.seated: dict[tuple[int, int], set[int]] = defaultdict(set)  # (source, number) → local ranks
         self.seat_pids: dict[Seat, set[int]] = defaultdict(set)
         self.dead: dict[int, set[int]] = defaultdict(set)  # per source: pids that the agent stopped or lost
         self.rank_nodes: dict[int, set[str]] = defaultdict(set)
         self.rank_locals: dict[int, set[int]] = defaultdict(set)
         self.number_nodes: dict[tuple[int, int], set[str]] = defaultdict(set)  # (source, task)
         self.number_locals: dict[Number, set[int]] = defaultdict(set)
+        self.known_hosts: set[str] = set()  # of `rank_nodes`
         self.worlds: set[int] = set()
         self.nodes_told: set[int] = set()
         self.per_node: set[int] = set()
@@ -184,8 +191,7 @@ class Evidence:
                 self._put(self.device_ranks, (speaker.own_device, max(speaker.rank, speaker.self_rank)))
         keys = self._keys(speaker, who, who.node, who.era, who.local, ())
         for key in keys:
-            if not isinstance(key, Process) and key not in self.claims:  # seats and numbers count, unclaimed too
-                self.claims[key] = Claimed()
+            if not isinstance(key, Process) and self._open_key(key):  # seats and numbers count, unclaimed too
                 self.version += 1
         if 0 <= speaker.rank <= LARGEST:
             self._claim(keys, speaker.rank, Grade.STRONG)
@@ -231,9 +237,15 @@ class Evidence:
         if fact.node is not None and node is not None:
             self._put(self.hosts[speaker.source], node)
         if local >= 0 and fact.pid >= 0:
-            self._put(self.seat_pids[Seat(speaker.source, era, who.node, who.number, local)], fact.pid)
+            pids = self.seat_pids[Seat(speaker.source, era, who.node, who.number, local)]
+            self.version += bool(pids - {fact.pid})  # the first one tells nothing
+            pids.add(fact.pid)
         if fact.local_rank >= 0 and who.number >= 0:
-            self._put(self.number_locals[Number(speaker.source, who.in_label, who.number)], fact.local_rank)
+            number = Number(speaker.source, who.in_label, who.number)
+            if fact.local_rank not in self.number_locals[number]:
+                self.number_locals[number].add(fact.local_rank)
+                self.minor += 1
+                self.touched.add(number)
         if fact.rank < 0:
             return
         if fact.comm_size >= 0:
@@ -243,10 +255,7 @@ class Evidence:
                 self.version += 1
             return
         self._claim(keys, fact.rank, fact.grade)
-        if node is not None:
-            self._put(self.rank_nodes[fact.rank], node)
-        if local >= 0:
-            self._put(self.rank_locals[fact.rank], local)
+        self._place(fact.rank, node, local)
 
     def _of_process(self, fact: Fact, who: Shown) -> None:
         """Take up a process told by another, under the node it names and for lines that name none."""
@@ -263,10 +272,7 @@ class Evidence:
         if fact.rank < 0:
             return
         self._claim(tuple(keys), fact.rank, fact.grade)
-        if fact.local_rank >= 0:
-            self._put(self.rank_locals[fact.rank], fact.local_rank)
-        if node is not None:
-            self._put(self.rank_nodes[fact.rank], node)
+        self._place(fact.rank, node, fact.local_rank)
 
     def _of_table(self, fact: Fact, who: Shown) -> None:
         """Join a block's rows: host, then rank, then pid."""
@@ -333,8 +339,40 @@ class Evidence:
 
     def _claim(self, keys: tuple[Key, ...], rank: int, grade: Grade) -> None:
         for key in keys:
-            if self.claims.setdefault(key, Claimed()).add(rank, grade):
+            sure = self.confirms is not None and self.confirms(key, rank, grade)
+            self._open_key(key)
+            if not self.claims[key].add(rank, grade):
+                continue
+            if sure:
+                self.minor += 1
+                self.touched.add(key)
+            else:
                 self.version += 1
+
+    def _open_key(self, key: Key) -> bool:
+        """Make room for claims; say whether there was none."""
+        if key in self.claims:
+            return False
+        self.claims[key] = Claimed()
+        if isinstance(key, Seat):
+            self.seated[key.source, key.number].add(key.local)
+        return True
+
+    def _place(self, rank: int, node: str | None, local: int) -> None:
+        """Take up where a rank is."""
+        if local >= 0 and local not in self.rank_locals[rank]:
+            self.rank_locals[rank].add(local)
+            self._touch(rank)
+        if node is not None and node not in self.rank_nodes[rank]:
+            self.rank_nodes[rank].add(node)
+            self._touch(rank)
+            if node not in self.known_hosts:
+                self.known_hosts.add(node)
+                self.version += 1
+
+    def _touch(self, rank: int) -> None:
+        self.minor += 1
+        self.touched_ranks.add(rank)
 
     def _put(self, where: set[_T], what: _T) -> None:
         if what not in where:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from l4tui.engine.claims import LARGEST, Claimed, Evidence, Key, Number, Process, Seat, Shown, process_id
-from l4tui.engine.facts import Fact
+from l4tui.engine.facts import Fact, Grade
 from l4tui.engine.habits import Habits
 from l4tui.engine.layout import Agent, Contradiction, Layout, Told, agent_of, decide, family
 from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
@@ -48,6 +48,8 @@ class _Table:
     layout: Layout
     usual: dict[Agent, int]
     habits: Habits
+    index: dict[Key | int, list[int]] = field(default_factory=dict)  # process or rank → rows; made when it is needed
+    indexed: int = 0  # rows
     rows: list[tuple[int, ...]] = field(default_factory=list)
     nodes: dict[str, int] = field(default_factory=dict)
     streams: dict[str, int] = field(default_factory=dict)
@@ -65,6 +67,7 @@ class Identity:
         self.told = Told(ranks_per_node, world_size)
         self.map = read_map(map_file) if map_file is not None else NO_MAP
         self.evidence = Evidence()
+        self.evidence.confirms = self._confirms
         self._paths: dict[int, str] = {}
         self._shown: list[Shown] = []  # per speaker
         self._owners: dict[int, Speaker] = {}  # thread → who wrote it
@@ -77,7 +80,7 @@ class Identity:
     @property
     def version(self) -> int:
         """Count that changes whenever rows may change."""
-        return self.evidence.version + self._owned
+        return self.evidence.version + self.evidence.minor + self._owned
 
     def add_source(self, index: int, name: SourceName, path: PurePath | None = None) -> None:
         """Take up a source; the path serves the map file's patterns."""
@@ -113,15 +116,69 @@ class Identity:
             self._decided = self.evidence.version
             self._threads = {}
             self._stale = set()
+            self.evidence.touched.clear()
+            self.evidence.touched_ranks.clear()
         for i in range(len(table.rows), len(speakers)):
             table.rows.append(self._row(speakers[i], self._shown[i], table))
             if speakers[i].thread >= 0:
                 self._threads.setdefault(speakers[i].thread, []).append(i)
-        for thread in self._stale:
-            for i in self._threads.get(thread, ()):
-                table.rows[i] = self._row(speakers[i], self._shown[i], table)
-        self._stale = set()
+        for i in self._touched_rows(speakers, table):
+            table.rows[i] = self._row(speakers[i], self._shown[i], table)
         return self._ranks(table)
+
+    def _touched_rows(self, speakers: Sequence[Speaker], table: _Table) -> set[int]:
+        """Return the rows that news concern which change no conclusion; forget the news."""
+        evidence = self.evidence
+        found = {i for thread in self._stale for i in self._threads.get(thread, ())}
+        self._stale = set()
+        if evidence.touched or evidence.touched_ranks:
+            self._index(speakers, table)
+            for key in (*evidence.touched, *evidence.touched_ranks):
+                found.update(table.index.get(key, ()))
+            evidence.touched.clear()
+            evidence.touched_ranks.clear()
+        return found
+
+    def _index(self, speakers: Sequence[Speaker], table: _Table) -> None:
+        for i in range(table.indexed, len(table.rows)):
+            who, speaker = self._shown[i], speakers[i]
+            pid = process_id(speaker, who.name)
+            rank, node = table.rows[i][0], table.rows[i][2]
+            keys: list[Key | int] = [rank] if rank >= 0 else []
+            if who.number >= 0:
+                keys.append(Number(speaker.source, who.in_label, who.number))
+            if who.local >= 0:
+                keys.append(Seat(speaker.source, who.era, who.node, who.number, who.local))
+            if pid != UNKNOWN:
+                keys.append(Process(speaker.source, who.era, who.node, pid))
+                if who.node is None and node >= 0:
+                    keys.append(Process(speaker.source, who.era, list(table.nodes)[node], pid))
+            for key in keys:
+                table.index.setdefault(key, []).append(i)
+        table.indexed = len(table.rows)
+
+    def _confirms(self, key: Key, rank: int, grade: Grade) -> bool:
+        """Say whether a claim agrees with what was concluded, or adds to claims that cancel each other out anyway."""
+        table = self._table
+        if table is None or self._decided != self.evidence.version:
+            return False
+        if isinstance(key, Process):
+            return True
+        layout = table.layout
+        known = self.evidence.claims
+        in_label = key.in_label if isinstance(key, Number) else Number(key.source, True, key.number) in known
+        if key.number >= 0 and family(self.evidence, key.source, in_label) in layout.global_numbers:
+            alone = isinstance(key, Number) or self.evidence.seated[key.source, key.number] <= {key.local}
+            number = Number(key.source, in_label, key.number)
+            return alone and key.number == rank and number in known and number not in layout.refuted
+        if isinstance(key, Number) or key not in known:
+            return False
+        agent = agent_of(key, self.evidence, layout.places)
+        if agent in layout.bases:
+            return layout.bases[agent] + key.local == rank
+        claimed = known[key]
+        lost = len(claimed.strong) > 1 or (grade is Grade.WEAK and not claimed.strong and len(claimed.weak) > 1)
+        return lost and not layout.single
 
     def _ranks(self, table: _Table) -> Ranks:
         columns = np.array(table.rows, np.int32).reshape(-1, COLUMNS).T

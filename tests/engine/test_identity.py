@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path, PurePosixPath
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from l4tui.engine.facts import read
+from l4tui.engine.facts import Fact, read
 from l4tui.engine.filenames import names_of
 from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.lanes import lane_of
@@ -411,3 +412,34 @@ def test_cost() -> None:
     start = time.perf_counter()
     identity.resolve([*table, Speaker(0, task=3, pid=1, tid=9)])
     assert time.perf_counter() - start < 0.25  # 3 ms on a quiet machine
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_learnt_piece_by_piece_gives_the_same(seed: int) -> None:
+    """Facts that change no conclusion only touch some rows; the result is that of learning all at once."""
+    rng = Random(seed)
+    named, label = rng.random() < 0.5, rng.random() < 0.5
+    speakers: list[Speaker] = []
+    facts: list[Fact] = []
+    for rank in range(12):
+        node, local = rank // 4, rank % 4
+        who = Speaker(0, task=rank if label else -1, local_rank=local if not label else -1)
+        who = who._replace(node=f"n{node}" if named else None)
+        speakers += [who, who._replace(pid=70 + rank, local_rank=-1, task=-1)]
+        if rng.random() < 0.7:
+            said = rank if rng.random() < 0.9 else rng.randrange(12)
+            text = f"rank {said} starts on n{node}, local rank {local}, pid {70 + rank}"
+            facts += read(text.encode(), rng.choice((who, speakers[-1])))
+    rng.shuffle(facts)
+    slow, fast = Identity(), Identity()
+    for identity in (slow, fast):
+        identity.add_source(0, SourceName())
+    for k, fact in enumerate(facts):
+        fast.learn([fact])
+        fast.resolve(speakers[: 2 * k + 2])
+    slow.learn(facts)
+    a, b = slow.resolve(speakers), fast.resolve(speakers)
+    for name in ("rank", "local_rank", "attempt", "kind", "assumed"):  # node ids depend on the order
+        assert getattr(a, name).tolist() == getattr(b, name).tolist(), name
+    assert [a.nodes[n] if n >= 0 else None for n in a.node] == [b.nodes[n] if n >= 0 else None for n in b.node]
+    assert a.world_size == b.world_size
