@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 ANY = frozenset(range(256))
 _DIGIT = frozenset(b"0123456789")
@@ -23,6 +24,7 @@ MOST_LITERALS = 16  # a longer list costs more than the search it saves
 Node = tuple[object, object]
 
 
+@lru_cache(64)  # five questions are asked of each format's pattern in turn
 def tree_of(regex: re.Pattern[bytes]) -> Sequence[Node] | None:
     """Parse a pattern with the standard library's own parser; None when that is not to be had."""
     try:
