@@ -238,8 +238,9 @@ class Evidence:
             self._put(self.hosts[speaker.source], node)
         if local >= 0 and fact.pid >= 0:
             pids = self.seat_pids[Seat(speaker.source, era, who.node, who.number, local)]
-            self.version += bool(pids - {fact.pid})  # the first one tells nothing
-            pids.add(fact.pid)
+            if fact.pid not in pids:
+                self.version += len(pids - self.dead[speaker.source]) == 1  # a second one alive is another node's
+                pids.add(fact.pid)
         if fact.local_rank >= 0 and who.number >= 0:
             number = Number(speaker.source, who.in_label, who.number)
             if fact.local_rank not in self.number_locals[number]:
