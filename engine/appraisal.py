@@ -23,7 +23,7 @@ from l4tui.engine.model import UNKNOWN
 from l4tui.engine.opinion import Ints, Iterations, Oddity, Opinion, Reason, Seen, Suspect, no_iterations
 from l4tui.engine.snapshot import Snapshot
 
-MOST_UNITS = 16  # ranks, and nodes, that are listed by the statistical ranking alone
+MOST_UNITS = 8  # ranks, and nodes, that are listed by the statistical ranking alone
 MOST_ENTRIES = 1000  # lines of one event
 MOST_PEERS = 16  # a rank that more name is named by everybody
 QUOTED = 5  # lines of a reason or event whose text is shown
@@ -67,7 +67,8 @@ def quotes(snap: Snapshot, entries: Iterable[int]) -> dict[int, tuple[str, str]]
     wanted = sorted(set(entries))
     places = [(PurePath(snap.sources[p.source].path).name, p.line) for p in snap.places(wanted)]
     texts = snap.texts(wanted)
-    return {e: (f"{name}:{line}", text[:QUOTE_MAX]) for e, (name, line), text in zip(wanted, places, texts, strict=True)}
+    shown = zip(wanted, places, texts, strict=True)
+    return {entry: (f"{name}:{line}", text[:QUOTE_MAX]) for entry, (name, line), text in shown}
 
 
 class _Scribe:

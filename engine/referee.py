@@ -92,10 +92,11 @@ class Referee:
                 return None
             if self._pipe is None:
                 context = multiprocessing.get_context("spawn")  # never fork: threads are reading
-                self._pipe, theirs = context.Pipe()
-                self._process = context.Process(target=_serve, args=(theirs,), daemon=True, name="l4tui-referee")
-                self._process.start()
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_serve, args=(theirs,), daemon=True, name="l4tui-referee")
+                process.start()
                 theirs.close()
+                self._pipe, self._process = ours, process
             return self._pipe
 
     def _end(self) -> None:

@@ -93,7 +93,7 @@ class EntryRows:
 class Filter(NamedTuple):
     """One condition on entries; `keep` shows only what meets it, else it is hidden."""
 
-    kind: str  # text event site level since until
+    kind: str  # text event site level since until iterations
     value: str
     keep: bool
     label: str = ""
@@ -209,6 +209,9 @@ class Viewer:
         if condition.kind in ("since", "until"):
             limit, clock = int(condition.value), snapshot.clock
             return clock >= limit if condition.kind == "since" else (clock <= limit) & (clock != NO_TIME)
+        if condition.kind == "iterations":
+            low, _, high = condition.value.partition("-")
+            return np.asarray((snapshot.iteration >= int(low)) & (snapshot.iteration <= int(high or low)))
         if condition.kind == "level":
             return np.asarray((snapshot.plans.level >= int(condition.value))[plan])
         column = snapshot.plans.site if condition.kind == "site" else snapshot.plans.event

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 from rich.text import Text
@@ -80,6 +81,7 @@ class L4App(App[int]):
     def __init__(self, found: Found, config: Config, keys: Mapping[str, str]) -> None:
         super().__init__()
         self.animation_level = "none"
+        resource_tracker.ensure_running()  # it wants a stderr with a descriptor, which a running app's is not
         self._found, self._config, self._keys = found, config, keys
         for theme in THEMES:
             self.register_theme(theme)

@@ -20,6 +20,8 @@ class PaneEntry(NamedTuple):
 
 PANES: tuple[PaneEntry, ...] = (
     PaneEntry("ranks", "2", "ranks: who is silent, behind, suspect"),
+    PaneEntry("diagnosis", "3", "diagnosis: who, why, what to read"),
+    PaneEntry("iterations", "4", "iterations: how long, how unlike the others"),
     PaneEntry("sites", "5", "call sites by rank: who left the herd"),
     PaneEntry("compare", "|", "ranks side by side"),
 )

@@ -189,6 +189,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         self.snapshot, self.vitals, self.lens = update.snapshot, update.vitals, update.lens
         if update.renumbered:
             self.notes.clear()
+            self.judged_anew()
             self.last_stop = self._kept = None
         self.view.set_rows(update.rows, update.facts, changed=void, key=key)
         if fresh is not None:
@@ -265,8 +266,10 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
 
     # Scopes
 
-    def set_scope(self, scope: Scope, *, keep: bool = True) -> None:
-        """Show something else; `keep`: Esc comes back to what is shown now."""
+    def set_scope(self, scope: Scope, *, keep: bool = True, entry: int | None = None) -> None:
+        """Show something else, with the cursor on an entry; `keep`: Esc comes back to what is shown now."""
+        if entry is not None:
+            self._sought = entry
         if scope == self.scope:
             return
         if keep:

@@ -12,6 +12,7 @@ from textual import on
 from textual.message import Message
 from textual.screen import Screen
 
+from l4tui.engine.model import UNKNOWN
 from l4tui.judge import Ruling
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class JudgeScreen(Screen[None]):
         """The job has been judged."""
 
         ruling: Ruling
+        generation: int  # of the snapshot
 
     judge: Callable[[Snapshot], Ruling]
 
@@ -64,6 +66,10 @@ class JudgeScreen(Screen[None]):
             self._judging = True
             self.in_thread(lambda: self._judge(self.snapshot, at_rest), "verdict")
 
+    def judged_anew(self) -> None:
+        """Entries mean something else now: keep the words, until they are judged again."""
+        self.ruling = self.ruling._replace(version=-1, entry=UNKNOWN, opinion=None, is_final=False)
+
     def judge_anew(self) -> None:
         """Have it judged once more: what it is judged by has changed."""
         self.ruling = self.ruling._replace(version=-1)
@@ -76,7 +82,7 @@ class JudgeScreen(Screen[None]):
         except Exception as error:  # told once, not judged again until there is more
             ruling = Ruling(snapshot.version, "")
             self.app.call_from_thread(self.say, f"no verdict: {type(error).__name__}: {error}", "error")
-        self.post_message(self.Judged(ruling._replace(is_final=at_rest and snapshot.is_complete)))
+        self.post_message(self.Judged(ruling._replace(is_final=at_rest and snapshot.is_complete), snapshot.generation))
         now = time.monotonic()
         self._judge_from = now + max(EVERY_S, REST * (now - began))
         self._judging = False
@@ -84,6 +90,8 @@ class JudgeScreen(Screen[None]):
     @on(Judged)
     def _judged(self, event: Judged) -> None:
         self.ruling = event.ruling
+        if event.generation != self.snapshot.generation:
+            self.judged_anew()
         if self.pane is not None:
-            self.pane.judged(event.ruling)
+            self.pane.judged(self.ruling)
         self.tell()
