@@ -14,6 +14,7 @@ from l4tui.demo.names import LAYOUTS, READY, STYLES
 from l4tui.exits import Exit, UsageError
 
 DEFAULT = "oom-gpu"
+APART = 10_000  # seeds that give different starting hours
 OpenTui = Callable[[Path, "subprocess.Popen[bytes]"], int]
 
 
@@ -74,14 +75,17 @@ def check(args: argparse.Namespace, nodes: int) -> None:
 
 
 def write_job(args: argparse.Namespace, nodes: int) -> int:
+    from l4tui.demo.ink import SECOND
+    from l4tui.demo.job import START
     from l4tui.demo.writing import write
 
     if args.write.is_dir() and any(args.write.iterdir()):
         raise UsageError(f"{args.write}: not empty; name a new folder")
     wanted = parse_size(args.bytes) if args.bytes else None
     kind = {"ranks": args.ranks, "nodes": nodes, "seed": args.seed, "style": args.style, "layout": args.layout}
+    start = START + args.seed % APART * 3600 * SECOND  # two jobs in one folder are known by when they began
     try:
-        truth = write(args.write, args.scenario, bytes_wanted=wanted, **kind)
+        truth = write(args.write, args.scenario, start=start, bytes_wanted=wanted, **kind)
     except OSError as error:
         raise UsageError(f"{args.write}: {error.strerror}") from None
     print(
@@ -117,7 +121,8 @@ def child_command(args: argparse.Namespace, nodes: int, directory: Path | None) 
 def show(args: argparse.Namespace, nodes: int, open_tui: OpenTui) -> int:
     """Start the writer, open the screen on its folder, end the writer with the screen."""
     with tempfile.TemporaryDirectory(prefix="l4tui-demo-") as name:
-        folder = Path(name)
+        folder = Path(name) / args.scenario  # the screen names a job by its folder
+        folder.mkdir()
         child = subprocess.Popen(
             child_command(args, nodes, folder),
             stdin=subprocess.DEVNULL,

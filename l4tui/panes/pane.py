@@ -63,6 +63,10 @@ class Pane(Widget, can_focus=True):
         if self.host.is_pane_alone:
             self.host.close_pane()
 
+    def wanted_rows(self, width: int) -> int:
+        """Say how many rows are of use at a width; 0: as many as there are."""
+        return 0
+
     # Drawing by rows: a pane gives the parts of a row, or its finished strip
 
     def row(self, y: int) -> list[Part] | Strip:

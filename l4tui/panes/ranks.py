@@ -81,6 +81,11 @@ class Shown(Pane):
 
     # Layout
 
+    def wanted_rows(self, width: int) -> int:
+        """As many as the grid has, the heading, a blank and the details."""
+        digits = len(str(max((cell.rank for cell in self.cells), default=0)))
+        return len(flow(self.cells, width - 1, digits + 2)) + 3 if self.cells else 0
+
     def _lay_out(self) -> None:
         wanted = (self.size.width, self.rows, len(self.cells))
         if wanted == self._laid_out:
@@ -234,11 +239,13 @@ def cells_of(study: Study, accused: tuple[int, ...], ascii_only: bool) -> list[C
     words: dict[int, str] = {}
     for stop in reversed(study.survey.stops):
         words |= dict.fromkeys(stop.ranks, stop.words)
+    if not accused and study.survey.stops:  # nobody is judged yet: who stands apart most
+        accused = study.survey.stops[0].ranks
     labels = node_labels(tuple(snapshot.nodes))
     cells = []
     for i, rank in enumerate(ranks.rank.tolist()):
         state: str = judged[i]
-        if rank in accused or (not accused and rank in words):
+        if rank in accused:
             state = SUSPECT
         elif rank in failed:
             state = FAILED

@@ -119,7 +119,8 @@ class PaneScreen(Screen[None]):
         pane.set_class(beside and not alone, "-beside")
         pane.set_class(not beside and not alone, "-below")
         pane.styles.width = "1fr" if alone or not beside else round(width * pane.share)
-        pane.styles.height = "1fr" if alone or beside else max(round(height * pane.share), LEAST)
+        most, wanted = max(round(height * pane.share), LEAST), pane.wanted_rows(width) + 1  # and its border
+        pane.styles.height = "1fr" if alone or beside else min(most, wanted) if wanted > 1 else most
         self.view.display = not alone
         if alone:
             pane.focus()
@@ -139,6 +140,7 @@ class PaneScreen(Screen[None]):
     def _gathered(self, event: Gathered) -> None:
         if event.pane is self.pane:
             event.pane.show(event.gathered)
+            self._lay_out_pane()
 
     # Studies
 
