@@ -23,6 +23,7 @@ from contextvars import ContextVar
 from typing import NamedTuple, TextIO, cast
 
 MARK = "[l4 rank="
+TAGGED = "L4TUI_TAGGED"  # environment: the rank whose tagger the descriptors lead to
 PIPE_BUF = 4096  # bytes that a pipe takes in one piece, whoever else writes
 LATEST = 2.0  # seconds after which the last state of a bar is written as a line
 MOST = 1 << 16  # bytes of an unfinished line that are held
@@ -99,8 +100,9 @@ def install(
     _State.fields = {"l4_rank": who.rank, "l4_local_rank": who.local_rank, "l4_node": who.node}
     if is_first:
         logging.setLogRecordFactory(_factory(logging.getLogRecordFactory()))
-        if descriptors:
+        if descriptors and os.environ.get(TAGGED) != str(who.rank):
             _tag_descriptors()
+        os.environ[TAGGED] = str(who.rank)  # children inherit tagged descriptors
         if streams:
             sys.stdout = cast(TextIO, _Stream(sys.stdout))
             sys.stderr = cast(TextIO, _Stream(sys.stderr))
@@ -203,34 +205,52 @@ def _in_front(line: str, tag: str) -> str:
 
 
 class _Stream:
-    """A text stream that puts the tag before each line that has none."""
+    """A text stream that writes whole lines, the tag before each; parts of a line wait for its end or a flush."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._put, self.flush = stream.write, stream.flush  # looked up once: logging flushes every record
-        self._inside = False  # of a line
-        self._lock = threading.RLock()
+        self._stream, self._put, self._flush = stream, stream.write, stream.flush
+        self._held = ""  # of a line that has not ended
+        self._inside = False  # the beginning of a line has been written
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)  # a worker forked while a thread wrote must not wait for ever
         with contextlib.suppress(AttributeError, ValueError, OSError):
-            stream.reconfigure(line_buffering=True)  # type: ignore[attr-defined]  # whole lines in one write
+            stream.reconfigure(line_buffering=True)  # type: ignore[attr-defined]  # lines go out as they end
+
+    def _renew(self) -> None:
+        self._lock = threading.RLock()
 
     def write(self, text: str) -> int:
         """Write text, tagging the lines that begin in it."""
-        if not text:
-            return 0
-        if not self._inside and text.find("\n") == len(text) - 1:  # one whole line: what logging writes
-            self._put(_in_front(text, "") if MARK in text else prefix() + text)
+        at = text.find(MARK)
+        if at >= 0 and text.find("\n") == len(text) - 1 and not (self._held or self._inside):  # what logging writes
+            end = max(text.find("] ", at) + 2, at)
+            self._put((text[at:end] or prefix()) + text[:at] + text[end:])
             return len(text)
-        tag = prefix()
         with self._lock:
-            lines = text.split("\n")
-            last = len(lines) - 1
-            for i, line in enumerate(lines):
-                begins = i > 0 or not self._inside
-                if begins and (line or i < last):
-                    lines[i] = _in_front(line, tag) if MARK in line else tag + line
-            self._inside = bool(lines[-1])
-            self._put("\n".join(lines))
+            *lines, self._held = (self._held + text).split("\n")
+            if lines:
+                self._put("".join([self._begun(line) + "\n" for line in lines]))
+            if "\r" in self._held or len(self._held) > PIPE_BUF:
+                self._spill()
         return len(text)
+
+    def _begun(self, line: str) -> str:
+        """Return a line with its tag, or as it is where its beginning has been written."""
+        if self._inside:
+            self._inside = False
+            return line
+        return _in_front(line, prefix()) if MARK in line else prefix() + line
+
+    def _spill(self) -> None:
+        self._put(self._begun(self._held))
+        self._held, self._inside = "", True
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._held:
+            with self._lock:
+                self._spill()
+        self._flush()
 
     def writelines(self, lines: Sequence[str]) -> None:
         """Write several texts."""
@@ -245,7 +265,7 @@ def _tag_descriptors() -> None:
     """Pass descriptors 1 and 2, where they are no terminal, through a process that tags lines without a tag."""
     import subprocess
 
-    piped = [fd for fd in (1, 2) if _is_piped(fd)]
+    piped = [fd for fd in (1, 2) if os.path.exists(f"/dev/fd/{fd}") and not os.isatty(fd)]  # noqa: PTH110
     if not piped:
         return
     for stream in (sys.stdout, sys.stderr):
@@ -268,13 +288,6 @@ def _tag_descriptors() -> None:
             os.close(ends[fd][0])
             os.close(ends[fd][1])
             os.close(kept[fd])
-
-
-def _is_piped(fd: int) -> bool:
-    try:
-        return not os.isatty(fd) and os.fstat(fd) is not None
-    except OSError:
-        return False
 
 
 def _pump(tag: bytes, pairs: Sequence[str]) -> None:
@@ -341,13 +354,11 @@ def adopt() -> None:
     if any(agent in word for word in sys.orig_argv[:4] for agent in _AGENTS):
         return
     who = whoami()
-    if who is None or os.environ.get("L4TUI_TAGGED") == str(who.rank):
-        return
-    os.environ["L4TUI_TAGGED"] = str(who.rank)  # children inherit tagged descriptors
-    install()
+    if who is not None and os.environ.get(TAGGED) != str(who.rank):
+        install()
 
 
-USAGE = "usage: python -m l4tui.tag [--no-descriptors] SCRIPT|-m MODULE|-c CODE|--exec COMMAND [ARGUMENT…]"
+USAGE = "usage: python -m l4tui.tag [--no-descriptors] SCRIPT|-m MODULE|--exec COMMAND [ARGUMENT…]"
 
 
 def main(argv: Sequence[str]) -> None:
@@ -374,9 +385,6 @@ def _run(words: list[str]) -> None:
         sys.argv = words[1:]
         sys.path.insert(0, "")
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-    elif words[0] == "-c" and len(words) > 1:
-        sys.argv = ["-c", *words[2:]]
-        exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
     elif not words[0].startswith("-"):
         sys.argv = words
         sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))  # noqa: PTH100, PTH120

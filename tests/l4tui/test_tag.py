@@ -80,6 +80,47 @@ def test_the_engine_attributes_every_line(tmp_path: Path) -> None:
     assert next(row for row in rows if row["text"] == "bare 1")["iteration"] == 1
 
 
+WORKERS = """
+import multiprocessing, os, sys
+import l4tui.tag
+l4tui.tag.install()
+
+def work(number):
+    print("worker", number)
+    os.write(2, b"past python\\n")
+
+if __name__ == "__main__":
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        print("no child is left to wait for")
+    for method in ("fork", "spawn"):
+        children = [multiprocessing.get_context(method).Process(target=work, args=(n,)) for n in range(3)]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join()
+    for number in range(20_000):
+        print("line", number, "x" * 60)
+"""
+
+
+def test_workers_and_many_lines(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(WORKERS)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=True,
+        env=os.environ | {"RANK": "3", "LOCAL_RANK": "1", "SLURMD_NODENAME": "n12"},
+    )  # fmt: skip
+    out, err = done.stdout.splitlines(), done.stderr.splitlines()
+    assert all(line.startswith(f"{TAG}] ") for line in out + err)
+    texts = [line.split("] ", 1)[1] for line in out]
+    assert sorted(text for text in texts if "worker" in text) == [f"worker {n}" for n in (0, 0, 1, 1, 2, 2)]
+    assert "no child is left to wait for" in texts
+    assert [text.split()[1] for text in texts if text.startswith("line")] == [str(n) for n in range(20_000)]
+    assert len(err) == 6
+
+
 def test_without_a_rank_nothing_is_changed(tmp_path: Path) -> None:
     lines = run(tmp_path, SLURMD_NODENAME="n12")
     assert not any("[l4 " in line for line in lines if "telemetry" not in line)
