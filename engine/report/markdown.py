@@ -7,7 +7,7 @@ import re
 from l4tui.engine.report import pages
 from l4tui.engine.report.build import Table
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~&$-])")
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#!|<>~&$])")
 
 
 def escape(text: str) -> str:
@@ -19,6 +19,8 @@ def render_markdown(report: Table) -> str:
     """Render the page; ends with a newline."""
     out = ["# l4tui report", "", f"**{escape(str(pages.section(report, 'verdict')['summary']))}**", ""]
     out += ["| | |", "|---|---|", *(f"| {name} | {escape(value)} |" for name, value in pages.facts(report))]
+    if todo := pages.actions(report):
+        out += ["", "## Next", "", *(f"- {escape(a)}" for a in todo)]
     if reasons := pages.job_reasons(report):
         out += ["", "## The whole job", "", *(f"- {escape(r)}" for r in reasons)]
     if listed := pages.suspects(report):
@@ -31,6 +33,4 @@ def render_markdown(report: Table) -> str:
     if seen := pages.events(report):
         out += ["", "## Events", "", "| role | count | ranks | template | lines |", "|---|---|---|---|---|"]
         out += [f"| {e.role} | {e.times} | {e.ranks} | {escape(e.template)} | {escape(e.places)} |" for e in seen]
-    if todo := pages.actions(report):
-        out += ["", "## Next", "", *(f"- {escape(a)}" for a in todo)]
     return "\n".join(out) + "\n"

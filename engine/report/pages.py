@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os.path
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePath
 from typing import NamedTuple
 
 from l4tui.engine.report.build import Table
 
 SHOWN_SUSPECTS = 8
 SHOWN_EVENTS = 12
-SHOWN_LINES = 5
+SHOWN_LINES = 5  # ranges of one source
+SHOWN_SOURCES = 3
 
 
 class SuspectRow(NamedTuple):
@@ -50,29 +54,34 @@ def facts(report: Table) -> Iterator[tuple[str, str]]:
     job, verdict = section(report, "job"), section(report, "verdict")
     ranks, nodes = job["ranks"], job["nodes"]
     yield "outcome", str(job["outcome"])
-    yield "cause", f"{verdict['cause']}"
-    yield "stage", _or_dash(verdict["stage"])
+    yield "cause", str(verdict["cause"]).replace("_", " ")
+    yield "stage", _or_dash(verdict["stage"]).replace("_", " ")
     yield "iteration", _or_dash(verdict["iteration"])
-    yield "scope", f"{verdict['scope']} (confidence {verdict['confidence']})"
-    yield (
-        "job",
-        (
-            f"{len(ranks) if isinstance(ranks, list) else 0} ranks seen of {_or_dash(job['world_size'])},"
-            f" {len(nodes) if isinstance(nodes, dict) else 0} nodes, {job['lines']} lines"
-        ),
-    )
-    yield "time", f"{_or_dash(job['first_time'])} – {_or_dash(job['last_time'])}"
+    if verdict.get("attempt"):
+        yield "attempt", str(verdict["attempt"])
+    yield "accused", f"{_SCOPES.get(str(verdict['scope']), verdict['scope'])}, {_percent(verdict['confidence'])} sure"
+    seen, world = len(ranks) if isinstance(ranks, list) else 0, job["world_size"]
+    count = f"{seen:,} ranks" if world in (None, seen) else f"{seen:,} of {world:,} ranks"
+    many = len(nodes) if isinstance(nodes, dict) else 0
+    yield "job", f"{count}, {many:,} node{'s' if many != 1 else ''}, {job['lines']:,} lines"
+    yield "time", span(job["first_time"], job["last_time"])
+    sources = [str(s) for s in job["sources"]] if isinstance(job["sources"], list) else []
+    root = root_of(sources)
+    yield "logs", f"{root or '.'} ({len(sources):,} files)" if len(sources) > 1 else ", ".join(sources)
 
 
 def suspects(report: Table) -> list[SuspectRow]:
     """Return the ranking of ranks, or of nodes where no rank is accused."""
     table = section(report, "suspects")
     listed = rows(table, "ranks") or rows(table, "nodes")
+    root = root_of_report(report)
     out = []
     for s in listed[:SHOWN_SUSPECTS]:
-        l4 = "–" if s.get("l4_rank") is None else f"#{s['l4_rank']} ({s['l4_degree']})"
+        l4 = "–" if s.get("l4_rank") is None else f"#{s['l4_rank']} ({s['l4_degree']:.2f})"
         name = f"rank {s['rank']}" if "rank" in s else f"node {s['node']}"
-        out.append(SuspectRow(name, str(s["node"] or "–"), str(s["score"]), l4, str(s["sum"]), _reasons(s)))
+        out.append(
+            SuspectRow(name, str(s["node"] or "–"), f"{s['score']:.2f}", l4, str(s["sum"]), _reasons(s, root))
+        )
     return out
 
 
@@ -81,33 +90,88 @@ def job_reasons(report: Table) -> list[str]:
     return [str(r["text"]) for r in rows(section(report, "suspects"), "job")]
 
 
-def _reasons(suspect: Table) -> tuple[tuple[str, str, str], ...]:
-    return tuple((str(r["kind"]), str(r["text"]), places(r.get("evidence"))) for r in rows(suspect, "reasons"))
+def _reasons(suspect: Table, root: str) -> tuple[tuple[str, str, str], ...]:
+    return tuple((str(r["kind"]), str(r["text"]), places(r.get("evidence"), root)) for r in rows(suspect, "reasons"))
 
 
 def events(report: Table) -> list[EventRow]:
     """Return the events to read, initiating first."""
     out = []
+    root = root_of_report(report)
     for e in rows(report, "events")[:SHOWN_EVENTS]:
         ranks = e["ranks"]
-        words = ", ".join(map(str, ranks[:8])) + ("…" if len(ranks) > 8 else "") if isinstance(ranks, list) else ""
+        words = numbers(ranks) if isinstance(ranks, list) else ""
         count = e["count"]
-        out.append(
-            EventRow(
-                str(e["role"]), count if isinstance(count, int) else 0, words, str(e["template"]), places(e["lines"])
-            )
-        )
+        times = count if isinstance(count, int) else 0
+        out.append(EventRow(str(e["role"]), times, words, str(e["template"]), places(e["lines"], root)))
     return out
 
 
-def places(ranges: object) -> str:
-    """Write line ranges as a person clicks them: file:12-15, file:20."""
-    if not isinstance(ranges, list):
+def places(ranges: object, root: str = "") -> str:
+    """Write line ranges as a person clicks them, by source: a.log:12-15, 20 (+3 more); b.log:7."""
+    by_source: dict[str, list[list[int]]] = {}
+    for source, first, last in ranges if isinstance(ranges, list) else ():
+        by_source.setdefault(str(source), []).append([int(first), int(last)])
+    words = []
+    for source, spans in by_source.items():
+        merged = _merged(spans)
+        shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in merged[:SHOWN_LINES])
+        more = f" (+{len(merged) - SHOWN_LINES:,} more)" if len(merged) > SHOWN_LINES else ""
+        words.append(f"{within(source, root)}:{shown}{more}")
+    rest = f"; and {len(words) - SHOWN_SOURCES:,} more files" if len(words) > SHOWN_SOURCES else ""
+    return "; ".join(words[:SHOWN_SOURCES]) + rest
+
+
+def _merged(spans: list[list[int]]) -> list[list[int]]:
+    out: list[list[int]] = []
+    for first, last in sorted(spans):
+        if out and first <= out[-1][1] + 1:
+            out[-1][1] = max(out[-1][1], last)
+        else:
+            out.append([first, last])
+    return out
+
+
+def root_of(sources: Sequence[str]) -> str:
+    """Return the folder that all sources lie in; "" where there is none."""
+    try:
+        return os.path.commonpath([PurePath(s).parent for s in sources]) if sources else ""
+    except ValueError:  # absolute and relative ones
         return ""
-    words = [
-        f"{source}:{first}" + (f"-{last}" if last != first else "") for source, first, last in ranges[:SHOWN_LINES]
-    ]
-    return ", ".join(words) + (f" and {len(ranges) - SHOWN_LINES} more" if len(ranges) > SHOWN_LINES else "")
+
+
+def root_of_report(report: Table) -> str:
+    """Return the folder of a report's job."""
+    sources = section(report, "job")["sources"]
+    return root_of([str(s) for s in sources]) if isinstance(sources, list) else ""
+
+
+def within(source: str, root: str) -> str:
+    """Write a path as seen from the job's folder."""
+    return source[len(root) :].lstrip("/") if root and source.startswith(root) else source
+
+
+def numbers(values: Sequence[int], most: int = 6) -> str:
+    """Write numbers as ranges: 0-3, 7."""
+    spans = _merged([[v, v] for v in values])
+    words = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans[:most])
+    return words + (f" (+{len(spans) - most:,} more)" if len(spans) > most else "")
+
+
+def span(first: object, last: object) -> str:
+    """Write two moments of the logs' own clock: 2026-03-02 09:00:01 – 09:02:12."""
+    if not isinstance(first, str) or not isinstance(last, str):
+        return "–"
+    begin, end = (datetime.fromisoformat(text) for text in (first, last))
+    until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
+    return f"{begin:%Y-%m-%d %H:%M:%S} – {until} ({str(end - begin).partition('.')[0]})"
+
+
+def _percent(value: object) -> str:
+    return f"{float(str(value)) * 100:.0f} %"
+
+
+_SCOPES = {"none": "nobody", "job": "the whole job"}
 
 
 def actions(report: Table) -> list[str]:

@@ -11,23 +11,37 @@ WIDTH = 100
 
 
 def render_text(report: Table) -> str:
-    """Render the page; ends with a newline."""
-    out = [*textwrap.wrap(str(pages.section(report, "verdict")["summary"]), WIDTH), ""]
-    out += [f"{name:<10} {value}" for name, value in pages.facts(report)]
+    """Render the page; ends with a newline, no line is wider than `WIDTH`."""
+    out = [*_wrapped(str(pages.section(report, "verdict")["summary"])), ""]
+    for name, value in pages.facts(report):
+        out += _wrapped(f"{name:<10} {value}", then=11)
+    if todo := pages.actions(report):
+        out += ["", "Next"]
+        for action in todo:
+            out += _wrapped(f"- {action}", 2, 4)
     if reasons := pages.job_reasons(report):
-        out += ["", "What befell the whole job", *(f"  {r}" for r in reasons)]
+        out += ["", "What befell the whole job"]
+        for reason in reasons:
+            out += _wrapped(reason, 2, 4)
     if listed := pages.suspects(report):
         out += ["", "Suspects"]
         for at, s in enumerate(listed, 1):
-            out.append(f"  {at}. {s.name} on {s.node}  score {s.score} = {s.sum}  L4 {s.l4}")
+            out += _wrapped(f"{at}. {s.name} on {s.node}: score {s.score} = {s.sum}; L4 {s.l4}", 2, 5)
             for kind, text, where in s.reasons:
-                out += textwrap.wrap(f"{kind}: {text}", WIDTH, initial_indent="     ", subsequent_indent="       ")
-                out += [f"       {where}"] if where else []
+                out += _wrapped(f"{kind}: {text}", 5, 7)
+                out += _wrapped(where, 7, 9)
     if seen := pages.events(report):
         out += ["", "Events"]
         for e in seen:
-            out.append(f"  {e.role:<10} {e.times:>5} × {e.template[:WIDTH]}")
-            out.append(f"             ranks {e.ranks or '–'}  {e.places}")
-    if todo := pages.actions(report):
-        out += ["", "Next", *(f"  - {a}" for a in todo)]
+            out += textwrap.wrap(f"{e.times} × {e.template}", WIDTH, max_lines=2, placeholder=" …",
+                                 initial_indent=f"  {e.role:<10} ", subsequent_indent=" " * 13)  # fmt: skip
+            out += _wrapped(f"rank {e.ranks}  {e.places}" if e.ranks else e.places, 13, 15)
     return "\n".join(out) + "\n"
+
+
+def _wrapped(text: str, indent: int = 0, then: int = 0) -> list[str]:
+    if not text:
+        return []
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * then, break_on_hyphens=False
+    )
