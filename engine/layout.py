@@ -255,7 +255,9 @@ class _Decision:
         if per_node and self.world:
             return self.world <= per_node
         most = max((seat.local for seat in self.seats), default=-1) + 1
-        return not self.world or self.world <= most or self.evidence.nodes_told == {1}
+        # nodes run alike many processes: 3 or more of 4 leave no room for a second node
+        several = most and any(self.world % per_node == 0 for per_node in range(most, self.world // 2 + 1))
+        return not self.world or (most > 0 and not several) or self.evidence.nodes_told == {1}
 
     def _claims_fit(self) -> bool:
         """Say whether local ranks are the ranks wherever both are told, or one node is: text can imitate."""

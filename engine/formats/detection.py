@@ -20,8 +20,11 @@ FEW_TEXTS = 400  # up to here every line is looked at for every format
 READ = 240  # bytes of a line that are looked at
 MOST_LAYERS = 3
 SRUN_PIECE = 1024  # srun --label cuts a payload there
-RARE = 0.02  # a sure tag on fewer lines than this, never in a row, is somebody's text
+RARE = 0.03  # a sure tag on fewer lines than this, never so many in a row, is somebody's text
+RARE_IN_OWN = 0.2  # the same in a file whose name says that one rank writes it
+ROW = 6
 FEW_LINES = 50  # with fewer than this nothing is called rare
+FEW_IN_OWN = 8
 SELDOM = frozenset(("torch-rank", "ray-own"))  # tags of few lines by their nature
 _HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
 
@@ -53,7 +56,7 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
     rest: dict[str, str] = {}
     refused: list[str] = []
     seen_tags: dict[str, list[bytes]] = {}
-    hints = _hints(texts)
+    hints = _hints(texts, name is not None and (name.rank >= 0 or name.local_rank >= 0))
     for _ in range(MOST_LAYERS):
         accepted = _accept(texts, hints, taken, refused, extra)
         if not accepted:
@@ -97,7 +100,7 @@ def _spread(lines: Sequence[bytes]) -> Sequence[bytes]:
     return [line for start in starts for line in lines[start : start + WINDOW]]
 
 
-def _hints(texts: Sequence[bytes]) -> Hints:
+def _hints(texts: Sequence[bytes], is_own: bool) -> Hints:
     joined = b"\n" + b"\n".join(texts)
     hosts = frozenset(host.decode("latin-1") for host in _HOST_LINE.findall(joined))
     return Hints(
@@ -105,6 +108,7 @@ def _hints(texts: Sequence[bytes]) -> Hints:
         hosts=hosts,
         pods=b"\n+ " in joined and " › ".encode() in joined,
         torch_ranks=re.search(rb"\[rank\d+\]:(?:\[[EWIF]| Traceback \()", joined) is not None,
+        is_own=is_own,
     )
 
 
@@ -156,18 +160,27 @@ def _accept(
     for name, hits in sure.items():
         if name in taken:
             continue
-        if _is_rare(hits) and name not in SELDOM:
+        if _is_rare(hits, hints) and name not in SELDOM:
             refused.append(name)
         else:
             good.setdefault(name, ("", hits))
     return [(by_name[name], pattern) for name, (pattern, _) in good.items()]
 
 
-def _is_rare(hits: Hits) -> bool:
-    if hits.total < FEW_LINES or len(hits.at) >= RARE * hits.total:
+def _is_rare(hits: Hits, hints: Hints) -> bool:
+    few, rare = (FEW_IN_OWN, RARE_IN_OWN) if hints.is_own else (FEW_LINES, RARE)
+    if hits.total < few or len(hits.at) >= rare * hits.total:
         return False
-    neighbours = sum(b - a <= 2 for a, b in pairwise(hits.at))
-    return neighbours < min(5, WINDOW // 8)
+    return _longest_run(hits.at) < ROW
+
+
+def _longest_run(at: Sequence[int]) -> int:
+    """Return the most hits in a row, up to one other line between two."""
+    longest = run = 1
+    for a, b in pairwise(at):
+        run = run + 1 if b - a <= 2 else 1
+        longest = max(longest, run)
+    return longest
 
 
 def _settle(good: dict[str, tuple[str, Hits]]) -> None:

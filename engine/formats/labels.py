@@ -49,6 +49,7 @@ class Hints(NamedTuple):
     hosts: frozenset[str] = frozenset()  # named by pdsh's and clush's own lines
     pods: bool = False
     torch_ranks: bool = False
+    is_own: bool = False  # by its name the file is one rank's
     sure: Mapping[str, int] = {}  # hits of the sure formats
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from l4tui.engine.formats import Dialect, Parser, cut, detect, midline_suspects, outer_end, prefix_end
+from l4tui.engine.model import SourceName
 from tests.engine.launcher_texts import MESSAGES, lines_of
 
 PLAIN = [text.encode("utf-8", "surrogateescape") for text in MESSAGES if text.strip()]
@@ -188,3 +189,24 @@ def test_dialects_are_values() -> None:
     log = [line for line, _, _ in lines_of(lambda r: f"{r}: ", 8)]
     assert detect(log) == detect(list(log)) and hash(detect(log)) == hash(detect(log))
     assert detect([]) == detect([b""]) and isinstance(detect([]), Dialect)
+
+
+def _messages(n: int) -> list[bytes]:
+    return [PLAIN[k % len(PLAIN)] for k in range(n)]
+
+
+@pytest.mark.parametrize("imitation", [b"[1,1]<stdout>:x", b"[default1]:x"])
+def test_a_few_sure_tags_in_one_ranks_file_are_its_text(imitation: bytes) -> None:
+    log = [*_messages(9), imitation, *_messages(9), imitation, imitation]
+    assert not told(Parser(detect(log, SourceName(rank=0))), imitation)
+    assert told(Parser(detect([imitation, imitation, *_messages(1)], SourceName(rank=0))), imitation)
+
+
+def test_pairs_of_imitations_are_no_run_of_tags() -> None:
+    log = [line for k in range(12) for line in (*_messages(100), b"[1,%d]<stdout>:x" % k, b"[1,%d]<stdout>: x" % k)]
+    assert not told(Parser(detect(log)), b"[1,3]<stdout>:x")
+
+
+def test_a_run_of_sure_tags_counts_however_long_the_rest() -> None:
+    log = [*_messages(900), *(b"[1,%d]<stdout>:x" % (k % 4) for k in range(8))]
+    assert told(Parser(detect(log)), b"[1,3]<stdout>:x")["task"] == "3"

@@ -443,3 +443,10 @@ def test_learnt_piece_by_piece_gives_the_same(seed: int) -> None:
         assert getattr(a, name).tolist() == getattr(b, name).tolist(), name
     assert [a.nodes[n] if n >= 0 else None for n in a.node] == [b.nodes[n] if n >= 0 else None for n in b.node]
     assert a.world_size == b.world_size
+
+
+def test_local_ranks_that_no_second_node_has_room_for_are_ranks() -> None:
+    shown = [(tag(0), "world=4"), (tag(2), "x")]  # --local-ranks-filter 0,2
+    assert resolve(shown, world_size=4)[0] == [0, 2]
+    assert resolve([(tag(0), "x"), (tag(1), "x")], world_size=4)[0] == [-1, -1]
+    assert resolve([(tag(0), "x"), (tag(2), "x")], world_size=6)[0] == [-1, -1]
