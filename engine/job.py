@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -205,12 +205,22 @@ class Job:
         now = time.monotonic()
         stop = stop or threading.Event()
         for change in self.follower.poll(now):
-            self._take(change, now, stop)
+            with self._told_of(change.source.index):
+                self._take(change, now, stop)
         for reader in self.readers:
             waited = now - reader.grown_at
             if reader.holds and waited >= UNFINISHED_S and not stop.is_set():
-                self._read(reader, reader.source.size(), stop, final=True, told=_nobody)
+                with self._told_of(reader.source.index):
+                    self._read(reader, reader.source.size(), stop, final=True, told=_nobody)
         return before != (self.generation, self.version)
+
+    @contextlib.contextmanager
+    def _told_of(self, source: int) -> Iterator[None]:
+        """Keep what cannot be read of one source from ending the reading of all."""
+        try:
+            yield
+        except SourceError as error:
+            self.problems[source] = str(error)
 
     def wait(self, timeout: float) -> bool:
         """Sleep until there may be something to `poll`, at most `timeout` seconds; True for news."""
@@ -324,7 +334,11 @@ class Job:
     def _judge(self, reader: Reader, end: int) -> bool:
         """Find the source's dialect; say whether what was read before was read in another."""
         reader.judged = end
-        dialect = detect(sample(reader.source, end), reader.source.name, self.options.formats)
+        try:
+            lines = sample(reader.source, end)
+        except SourceError:  # the file was cut: what is left does not tell more than what was read
+            return False
+        dialect = detect(lines, reader.source.name, self.options.formats)
         changed = dialect != reader.dialect
         reader.dialect = dialect
         return changed and reader.at > 0

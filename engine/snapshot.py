@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from l4tui.engine.descriptors import SourceError
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Kind, Place
 from l4tui.engine.store import Blocks
@@ -248,7 +250,14 @@ class Snapshot:
             if not len(run):
                 continue
             low, high = int(begin[run[0]]), int(end[run].max())
-            data = self.sources[int(source[run[0]])].pread(low, high - low)
+            try:
+                data = self.sources[int(source[run[0]])].pread(low, high - low)
+            except SourceError:  # a part of it was cut away: what is left is read line by line
+                for i in run.tolist():
+                    with contextlib.suppress(SourceError):
+                        data = self.sources[int(source[i])].pread(int(begin[i]), int(end[i] - begin[i]))
+                        out[i] = data.removesuffix(b"\n")
+                continue
             for i in run.tolist():
                 out[i] = data[int(begin[i]) - low : int(end[i]) - low].removesuffix(b"\n")
         return out

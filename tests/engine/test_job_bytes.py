@@ -148,7 +148,8 @@ def test_a_line_written_bit_by_bit_is_one_line_and_one_record(tmp_path, monkeypa
 
 
 def test_a_page_of_a_huge_line_reads_its_beginning(tmp_path):
-    (tmp_path / "job.log").write_bytes(b"[rank0]: " + b"x" * 5000 + b"\n[rank1]: 1%\r" + b"9" * 5000 + b"\r[rank1]: 100%\n")
+    lines = b"[rank0]: " + b"x" * 5000 + b"\n[rank1]: 1%\r" + b"9" * 5000 + b"\r[rank1]: 100%\n"
+    (tmp_path / "job.log").write_bytes(lines)
     job = follow(tmp_path / "job.log")
     assert job.snapshot().texts([0, 1], 109) == ["[rank0]: " + "x" * 100, "[rank1]: 100%"]
     assert len(job.snapshot().text(0)) == 5009
@@ -159,4 +160,21 @@ def test_nothing_is_found_where_nothing_has_been_read(tmp_path):
     (tmp_path / "job.log").write_bytes(b"")
     job = follow(tmp_path / "job.log")
     assert list(Search(job.snapshot(), "x").batches(threading.Event())) == []
+    job.close()
+
+
+def test_a_file_that_is_cut_ends_neither_the_reading_nor_what_reads_its_lines(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_bytes(LABELLED[:2000])
+    job = follow(path)
+    before = job.snapshot().length
+    os.truncate(path, 0)
+    until(job, lambda: job.snapshot().length > before)  # our note
+    with path.open("ab") as file:
+        file.write(LABELLED)
+    until(job, lambda: job.snapshot().length > before + 2000)
+    snap = job.snapshot()
+    texts = snap.texts(range(snap.length))
+    assert texts[-1].endswith("step 2399 of rank")
+    assert "cut" in "".join(text for text in texts if "job.log" in text)
     job.close()
