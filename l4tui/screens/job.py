@@ -211,7 +211,8 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         if self._lens_is_open and update.scope == self.scope and update.snapshot.length:
             self._lens_is_open = self.feed.progress < 1.0
             if self.scope.lens == "collapsed" and not agrees(update.rows, update.snapshot.length):
-                self.set_scope(replace(self.scope, lens="lines"), keep=False)
+                self.scope = replace(self.scope, lens="lines")  # not by set_scope: nobody asked, the end stays in view
+                self.feed.set_scope(self.scope)
                 self._lens_is_open = False
 
     def show_marks(self) -> None:
