@@ -14,7 +14,7 @@ _NUMBER = re.compile(rb"(?<![\w.])[-+]?0+(?:,0{3})*(?:\.0+)?(?:[eE][-+]?0+)?(?![
 VOLATILE = re.compile(
     rb"0x[0-9a-fA-F]{4,}"
     rb"|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
-    rb"|\b(?=[0-9a-f]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}\b"
+    rb"|(?<![\w.])(?=[0-9a-f]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}(?!\w|[-+]\d|\.\d)"  # no part of 1.0416666e-05
     rb"|\b(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*[a-z])[A-Za-z0-9+/_-]{24,}={0,2}"
 )
 PLACEHOLDER = b"\x01"  # no tidy line of a sane log holds it
