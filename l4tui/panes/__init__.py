@@ -23,6 +23,7 @@ PANES: tuple[PaneEntry, ...] = (
     PaneEntry("diagnosis", "3", "diagnosis: who, why, what to read"),
     PaneEntry("iterations", "4", "iterations: how long, how unlike the others"),
     PaneEntry("sites", "5", "call sites by rank: who left the herd"),
+    PaneEntry("telemetry", "6", "telemetry: series of numbers, charted"),
     PaneEntry("compare", "|", "ranks side by side"),
 )
 

@@ -44,6 +44,9 @@ class Pane(Widget, can_focus=True):
         """Take over what was gathered and redraw."""
         self.refresh()
 
+    def looked_at(self, entry: int) -> None:
+        """The log's cursor stands on another line."""
+
     def judged(self, ruling: Ruling) -> None:
         """Take over a new verdict; called on the thread that draws."""
         self.host.gather()

@@ -239,8 +239,10 @@ class Shown(Pane):
         assert self.board is not None
         column = int(self.board.matrix.columns[self.column])
         ranks = f"node:{self.host.snapshot.nodes[column]}" if self.board.nodes else str(column)
-        others = tuple(f for f in self.host.scope.filters if f.kind not in ("site", "event") or not f.keep)
-        self.scope_to(ranks, (*others, self._filter(True)))
+        wanted = self._filter(True)
+        kept = self.host.scope.filters
+        others = (f for f in kept if f[:2] != wanted[:2] and not (f.kind in ("site", "event") and f.keep))
+        self.scope_to(ranks, (*others, wanted))
 
 
 def board_of(snapshot: Snapshot, counting: Counting, by: By, nodes: bool | None, ascii_only: bool) -> Board:

@@ -221,6 +221,8 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
 
     @on(LogView.CursorMoved)
     def _cursor_moved(self) -> None:
+        if self.pane is not None and (entry := self.cursor_entry) is not None:
+            self.pane.looked_at(entry)
         self.tell()
 
     @on(LogView.FollowChanged)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from l4tui.engine.snapshot import Snapshot
+    from l4tui.gauges import Gauges
     from l4tui.panes.pane import Pane
     from l4tui.widgets.logview import LogView
 
@@ -52,6 +53,8 @@ class PaneScreen(Screen[None]):
         self.analyst = Analyst()
         self.study: Study | None = None
         self.pane: Pane | None = None
+        self.make_gauges: Callable[[], Gauges] = plain_gauges
+        self._gauges: Gauges | None = None
         self._studying = False
         self._study_from = 0.0  # monotonic time before which no other study begins
 
@@ -80,6 +83,12 @@ class PaneScreen(Screen[None]):
             self._lay_out_pane()
             pane.focus()
             self.call_after_refresh(self.gather)  # when the pane knows its size
+
+    def gauges(self) -> Gauges:
+        """Give the job's series; what has been read of them stays when the pane is closed."""
+        if self._gauges is None:
+            self._gauges = self.make_gauges()
+        return self._gauges
 
     def close_pane(self) -> None:
         """Close the pane, if one is open."""
@@ -122,7 +131,7 @@ class PaneScreen(Screen[None]):
         most, wanted = max(round(height * pane.share), LEAST), pane.wanted_rows(width) + 1  # and its border
         pane.styles.height = "1fr" if alone or beside else min(most, wanted) if wanted > 1 else most
         self.view.display = not alone
-        if alone:
+        if alone and self.view.has_focus:  # the prompt keeps the keys that are typed into it
             pane.focus()
 
     def gather(self) -> None:
@@ -165,3 +174,11 @@ class PaneScreen(Screen[None]):
         self.study = event.study
         self.studied(event.study)
         self.gather()
+
+
+def plain_gauges() -> Gauges:
+    """Make gauges of the log alone."""
+    from l4tui.engine.telemetry import TelemetryIndex
+    from l4tui.gauges import Gauges
+
+    return Gauges(TelemetryIndex(), tuple)
