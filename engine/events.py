@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from drain3.drain import Drain
 
+MOST_COMPARED = 2_000_000  # texts compared, about 4 µs each: random words would cost hours
+
 
 class Events:
     """Maps message shapes to event ids, in the order they are first seen.
@@ -22,7 +24,10 @@ class Events:
         self._drain: Drain | None = None
         self._of_shape: dict[bytes, int] = {}
         self._of_cluster: dict[int, int] = {}
-        self._clusters: list[int] = []
+        self._of_length: dict[int, int] = {}
+        self._clusters: list[int] = []  # by event: Drain's number, or the negative length of texts told no further
+        self._beside: dict[int, dict[str, int]] = {}  # length → first word → events: about what Drain compares
+        self._compared = 0
         self._kept: Sequence[str] = ()  # templates of a stored index, until a new shape asks for Drain
 
     def restore(self, of_shape: dict[bytes, int], templates: Sequence[str]) -> None:
@@ -38,10 +43,8 @@ class Events:
             self._drain = Drain(
                 depth=depth, sim_th=similarity, max_children=most_children, parametrize_numeric_tokens=False
             )
-            for shape, event in self._of_shape.items():
-                cluster, _ = self._started().add_log_message(template_text(shape))
-                if self._of_cluster.setdefault(cluster.cluster_id, event) == len(self._clusters):
-                    self._clusters.append(cluster.cluster_id)
+            for shape in self._of_shape:
+                self._event(shape, self._drain)
             self._kept = ()
         return self._drain
 
@@ -52,20 +55,40 @@ class Events:
         """Return the event of a message shape."""
         known = self._of_shape.get(shape)
         if known is None:
-            cluster, _ = self._started().add_log_message(template_text(shape))
-            known = self._of_cluster.get(cluster.cluster_id)
-            if known is None:
-                known = self._of_cluster[cluster.cluster_id] = len(self._clusters)
-                self._clusters.append(cluster.cluster_id)
-            self._of_shape[shape] = known
+            drain = self._started()
+            known = self._of_shape[shape] = self._event(shape, drain)
         return known
+
+    def _event(self, shape: bytes, drain: Drain) -> int:
+        """Find the event of a new shape; past MOST_COMPARED texts of one length are one event."""
+        text = template_text(shape)
+        first, _, rest = text.partition(" ")
+        length = rest.count(" ") + 2 if rest else 1
+        beside = self._beside.setdefault(length, {})
+        if first not in beside and len(beside) >= self._parameters[2]:
+            first = "<*>"
+        if self._compared > MOST_COMPARED:
+            if length not in self._of_length:
+                self._of_length[length] = self._new(-length)
+            return self._of_length[length]
+        self._compared += beside.get(first, 0)
+        cluster, _ = drain.add_log_message(text)
+        known = self._of_cluster.get(cluster.cluster_id)
+        if known is None:
+            known = self._of_cluster[cluster.cluster_id] = self._new(cluster.cluster_id)
+            beside[first] = beside.get(first, 0) + 1
+        return known
+
+    def _new(self, cluster: int) -> int:
+        self._clusters.append(cluster)
+        return len(self._clusters) - 1
 
     def templates(self) -> Sequence[str]:
         """Return the template of each event as it is now."""
         if self._drain is None:
             return self._kept
         clusters = self._drain.id_to_cluster
-        return [clusters[c].get_template() for c in self._clusters]
+        return [clusters[c].get_template() if c > 0 else " ".join(["<*>"] * -c) for c in self._clusters]
 
 
 def template_text(shape: bytes) -> str:
