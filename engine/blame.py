@@ -190,11 +190,13 @@ def _together(ranks: list[Candidate], nodes: list[Candidate]) -> list[Candidate]
     if nodes and nodes[0].node != lead.node and nodes[0].decibans > lead.decibans + CLOSE:
         return []
     same = {(f.kind, f.sentence) for f in lead.findings[:1] if f.strength is Strength.STRONG}
+    fault = {(f.kind, f.pattern) for f in lead.findings if f.pattern and f.strength is Strength.STRONG}
     return [
         c
         for c in ranks
         if c.decibans >= lead.decibans - CLOSE
         or (c.node == lead.node and any((f.kind, f.sentence) in same for f in c.findings))
+        or any((f.kind, f.pattern) in fault and f.strength is Strength.STRONG for f in c.findings)
     ]
 
 

@@ -26,7 +26,8 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
     """Read addresses, hosts and processes from facts, the agent's tables and launchers' blocks."""
     node: dict[int, str] = {}
     address: dict[str, str] = {}
-    pids: dict[int, int] = {}
+    pids: dict[int, int] = dict(journal.pids)
+    told: dict[int, set[str]] = {}
     hosts: set[str] = set(journal.nodes) | set(journal.node_ranks)
     host, host_row = "", -BESIDE
     named, named_row = UNKNOWN, -BESIDE
@@ -46,9 +47,23 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             named, named_row = int(g["local_rank"]), s.row
         elif name == "ray.actor-address" and s.row - named_row < BESIDE:
             node.setdefault(named, g["host"])
+        elif name == "fact.rank-host":
+            told.setdefault(int(g["rank"]), set()).add(g["host"])
         if name in ("elastic.table-host", "fact.host-name"):
             hosts.add(g["host"])
+    _settle(node, told, hosts)
     return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None)
+
+
+def _settle(node: dict[int, str], told: dict[int, set[str]], hosts: set[str]) -> None:
+    """Take up "rank N on HOST" where ranks name hosts that are known, or that several ranks share or part."""
+    named = {h for names in told.values() for h in names}
+    if not (named & hosts or len(told) > 1):
+        return
+    for rank, names in told.items():
+        if len(names) == 1:
+            node.setdefault(rank, next(iter(names)))
+            hosts |= names
 
 
 def _node(journal: Journal, s: Sighting) -> str | None:

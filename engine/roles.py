@@ -19,6 +19,7 @@ HARMLESS = re.compile(
 )
 HABIT = 3  # lines of a shape that make it a habit of its rank
 RESUMED = 3  # habitual lines after an error that show the rank went on
+LIST_REACH = 8  # rows from a list's header, or its row before, to a row of it
 TABLE_REACH = 400  # rows of the agent's table that one "rank :" line speaks for
 
 
@@ -37,6 +38,7 @@ class Sighting:
 
 def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
     """Give every hit its writer and its role; source lines of tracebacks are left out."""
+    hits = _in_context(journal, hits)
     told = _table_ranks(hits)
     progress = Progress(journal, [h.row for h in hits if h.pattern.role is not Role.CONTEXT])
     found: list[Sighting] = []
@@ -50,6 +52,21 @@ def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
         found.append(Sighting(hit.row, hit.pattern, hit.groups, hit.text, rank, hit.pattern.role, copied))
     found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(journal, s, progress)) for s in found]
     return _demote_followers(journal, found)
+
+
+def _in_context(journal: Journal, hits: Sequence[Hit]) -> list[Hit]:
+    """Keep rows of a list only where its header stands just above, in the same source."""
+    last: dict[tuple[int, str], int] = {}
+    kept: list[Hit] = []
+    for hit in hits:
+        source, header = int(journal.source[hit.row]), hit.pattern.after
+        if header:
+            if hit.row - last.get((source, header), -LIST_REACH - 1) > LIST_REACH:
+                continue
+            last[source, header] = hit.row
+        last[source, hit.pattern.id] = hit.row
+        kept.append(hit)
+    return kept
 
 
 def _is_source_line(hit: Hit) -> bool:
@@ -107,7 +124,7 @@ class Progress:
 
 def _own_role(journal: Journal, sighting: Sighting, progress: Progress) -> Role:
     pattern = sighting.pattern
-    if pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.PROGRESS, Blames.JOB, Blames.ABSENT}:
+    if pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.COMPARED, Blames.PROGRESS, Blames.JOB, Blames.ABSENT}:
         return Role.INITIATING
     if HARMLESS.search(sighting.text):
         return Role.CONTEXT

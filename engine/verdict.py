@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,7 @@ _INSIDE = (
     (
         "checkpoint",
         re.compile(
-            r"save_checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
+            r"(?:save|load)_(?:\w+_)?checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
             r"checkpoint\w*(?:\.py|/\w+\.py)\"",
             re.IGNORECASE,
         ),
@@ -175,13 +176,16 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
         if f.kind == "first_exception" and (told := _from_frames(case, f.rows)) is not None:
             return told
     lead = findings[0]
+    if lead.cause == "desync" or lead.kind == "progress_gap":
+        if "went on" in lead.sentence:
+            return "train"  # it passed a collective of the step that its peers still wait in
+        among = _last_stage(case, set(blame.accused))  # it ought to have been where its peers were
+        return "train" if among in ("launch", "init", None) else among
+    if lead.kind == "explicit_blame" and (told := _from_frames(case, lead.rows)) not in (None, "train"):
+        return told  # where the writers stood who waited for it
     for f in findings:
         if f.stage and (f.kind == lead.kind or (f.root and f.strength is Strength.STRONG)):
             return f.stage
-    if lead.kind == "progress_gap" and "went on" in lead.sentence:
-        return "train"  # it passed a collective of the step that its peers still wait in
-    if lead.kind == "explicit_blame" and lead.cause == "desync":
-        return _last_stage(case)
     wrote = [int(j.stage[r]) for f in (own or findings) for r in f.rows if _is_own(case, blame, r) and j.stage[r] >= 0]
     if wrote and (own or lead.kind not in ("silence", "progress_gap")):
         stage = j.stages[Counter(wrote).most_common(1)[0][0]]
@@ -189,10 +193,7 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
             case.iteration_at(r, row) > 0 for f in (own or findings) for row in f.rows[:1] for r in blame.accused
         )
         return "train" if begun and stage in BEFORE else stage
-    last = _last_stage(case)
-    if lead.kind == "progress_gap" and "collective" in lead.sentence and last in ("launch", "init", None):
-        return "train"
-    return last
+    return _last_stage(case)
 
 
 def _is_own(case: Case, blame: Blame, row: int) -> bool:
@@ -202,11 +203,12 @@ def _is_own(case: Case, blame: Blame, row: int) -> bool:
     return rank in blame.accused or (rank < 0 and not case.ranks)
 
 
-def _last_stage(case: Case) -> str | None:
-    """Stage in which most ranks wrote their last own line."""
+def _last_stage(case: Case, but: Collection[int] = ()) -> str | None:
+    """Stage in which most ranks, but these, wrote their last own line."""
     j = case.journal
-    lasts = [int(j.stage[life.last_row]) for life in case.lives.values()]
-    marked = [int(j.stage[life.last_marked_row]) for life in case.lives.values() if life.last_marked_row >= 0]
+    lives = [life for life in case.lives.values() if life.rank not in but]
+    lasts = [int(j.stage[life.last_row]) for life in lives]
+    marked = [int(j.stage[life.last_marked_row]) for life in lives if life.last_marked_row >= 0]
     for stages in (lasts, marked, j.stage[case.mask].tolist()[-200:]):
         names = Counter(j.stages[s] for s in stages if s >= 0 and j.stages[s] != "teardown")
         if names:

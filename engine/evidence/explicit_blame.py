@@ -18,7 +18,7 @@ MOST_NAMED = 0.5  # a line that names more than this share of the ranks accuses 
 
 def judge(case: Case) -> list[Finding]:
     """Accuse those whom reports, barriers, launchers and fingerprints name."""
-    return [*_named(case), *_minority(case), *_killed(case)]
+    return [*_named(case), *_minority(case), *_compared(case), *_killed(case)]
 
 
 def _named(case: Case) -> list[Finding]:
@@ -96,9 +96,11 @@ def _minority(case: Case) -> list[Finding]:
     accused: list[int] = []
     strength = Strength.STRONG
     if len(groups) > 1:
-        sizes = sorted(groups.values(), key=len)
+        by_node = pattern.cause == "version" and all(case.node_of(r) for r in doing)  # an image is a node's
+        sizes = sorted(groups.values(), key=lambda rs: len({case.node_of(r) for r in rs} if by_node else rs))
         accused = sizes[0]
-        if len(sizes[0]) == len(sizes[-1]):
+        few, many = (len({case.node_of(r) for r in rs} if by_node else rs) for rs in (sizes[0], sizes[-1]))
+        if few == many:
             accused, strength = [r for ranks in sizes for r in ranks], Strength.WEAK
     elif len(pairs) > 1:
         top = max(named.values())
@@ -109,6 +111,38 @@ def _minority(case: Case) -> list[Finding]:
     for rank in accused:
         told = [s for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"])]
         rows = tuple(s.row for s in told if s.rank == rank) or tuple(s.row for s in told or pairs)
+        out.append(
+            Finding(
+                KIND,
+                strength,
+                f"{word_ranks(accused)} differ{'s' * (len(accused) == 1)} from the rest: {pattern.meaning}",
+                rank,
+                None,
+                rows,
+                True,
+                case.iteration_of(rank),
+                pattern.stage,
+                pattern.cause,
+                pattern.actions,
+            )
+        )
+    return out
+
+
+def _compared(case: Case) -> list[Finding]:
+    """Where each rank compares itself with one other: few who report are odd; when most report, that other is."""
+    told = [s for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.COMPARED]
+    if not told:
+        return []
+    reporters = sorted({int(s.groups["rank"]) for s in told})
+    reference = Counter(int(s.groups["other"]) for s in told).most_common(1)[0][0]
+    most = 2 * len(reporters) > case.world and case.world > 2
+    accused = [reference] if most else reporters
+    strength = Strength.STRONG if most or 3 * len(reporters) <= case.world else Strength.WEAK
+    pattern = told[0].pattern
+    out = []
+    for rank in accused:
+        rows = tuple(s.row for s in told if most or int(s.groups["rank"]) == rank)
         out.append(
             Finding(
                 KIND,

@@ -31,3 +31,4 @@ class Finding:
     stage: str = ""
     cause: str = "unknown"
     actions: tuple[str, ...] = ()
+    pattern: str = ""  # id of the library's entry, where one decided

@@ -89,6 +89,7 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
         lead.pattern.stage,
         lead.pattern.cause,
         lead.pattern.actions,
+        lead.pattern.id if lead.pattern.id != "python.exception" else "",
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,8 @@ from l4tui.engine.model import Flag, Kind
 from l4tui.engine.snapshot import Snapshot
 
 Ids = NDArray[np.int64]
+MOST_SPEAKERS = 4096  # whose prefixes are read
+_PID = re.compile(r"\bpid=(\d+)")
 
 
 def journal_from(snap: Snapshot) -> Journal:
@@ -42,7 +46,19 @@ def journal_from(snap: Snapshot) -> Journal:
         node_ranks=snap.node_ranks,
         world_size=snap.world_size,
         read=lambda rows: snap.texts(rows.tolist()),
+        pids=_pids(snap),
     )
+
+
+def _pids(snap: Snapshot) -> dict[int, int]:
+    """Read the process in front of the first line of each speaker that has a rank."""
+    speakers, first = np.unique(snap.speaker, return_index=True)
+    known = snap.ranks.rank[speakers] >= 0
+    out: dict[int, int] = {}
+    for speaker, entry in zip(speakers[known][:MOST_SPEAKERS].tolist(), first[known][:MOST_SPEAKERS], strict=True):
+        if match := _PID.search(snap.prefix(int(entry))):
+            out.setdefault(int(match[1]), int(snap.ranks.rank[speaker]))
+    return out
 
 
 def physical_lines(snap: Snapshot) -> Ids:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from l4tui.engine.evidence.case import Case, first_rows
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.hint import named_first
 from l4tui.engine.evidence.straggler import LABEL, NUMBER
 from l4tui.engine.evidence.value import spots
 from l4tui.engine.library.pattern import Blames, Role
@@ -58,6 +59,7 @@ def _common_error(case: Case) -> list[Finding]:
         if s.pattern.blames is Blames.WRITER:
             by_pattern[s.pattern.id].append(s)
     labelled = any(s.rank >= 0 for told in by_pattern.values() for s in told)
+    named = named_first(case)
     out = []
     for told in by_pattern.values():
         ranks = {s.rank for s in told if s.rank >= 0}
@@ -66,7 +68,7 @@ def _common_error(case: Case) -> list[Finding]:
             out.append(
                 _finding("first_exception", f"{len(ranks)} of {len(case.ranks)} ranks raised: {text}", told, case)
             )
-        elif not ranks and not labelled and (not case.ranks or len(told) > 1):
+        elif not ranks and not labelled and (not case.ranks or len(told) > 1) and len(told) > len(named):
             out.append(
                 _finding("first_exception", f"processes that the log does not tell apart raised: {text}", told, case)
             )

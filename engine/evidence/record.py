@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -66,6 +66,7 @@ class Journal:
     node_ranks: Mapping[str, Sequence[int]]
     world_size: int
     read: Callable[[Ints], list[str]]
+    pids: Mapping[int, int] = field(default_factory=dict)  # process → rank, as prefixes show them
 
     def __len__(self) -> int:
         return len(self.time)

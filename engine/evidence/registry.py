@@ -20,6 +20,8 @@ MODULES = (
     "l4tui.engine.evidence.peer_vote",
     "l4tui.engine.evidence.value",
     "l4tui.engine.evidence.straggler",
+    "l4tui.engine.evidence.setting",
+    "l4tui.engine.evidence.hint",
     "l4tui.engine.evidence.spatial",
     "l4tui.engine.evidence.temporal",
     "l4tui.engine.evidence.errors",

@@ -22,6 +22,7 @@ NEAR = 2  # iterations before the accused's last in which such a line counts
 LONGEST = 60  # rows of a traceback shown with what it raised
 MEASURED = {"straggler", "value", "progress_gap", "silence"}  # kinds whose lines look usual: shown only when they lead
 APART = {"progress_gap", "silence"}
+OWN_WAY = {"desync", "version", "config"}
 
 Told = dict[int, tuple[Role, str | None]]
 
@@ -93,11 +94,14 @@ def _roles(case: Case, blame: Blame) -> Told:
     by_end = blame.lead is not None and blame.lead.kind == "explicit_blame"
     ends = {d.sighting.row: d.rank for d in deaths(case) if by_end and d.is_root and d.rank in accused}
     told_themselves = {s.rank for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.MINORITY} & accused
+    hearsay = _hearsay(case, accused)
     out: Told = {}
     for s in case.sightings:
         role = s.role
         if role is Role.INITIATING and s.pattern.blames is Blames.JOB and blame.scope in ("ranks", "nodes"):
             role = Role.TEARDOWN  # the scheduler only ended what somebody had stalled
+        if s.row in hearsay:
+            role = Role.CASCADE
         if role is Role.INITIATING and not _concerns(case, s, accused, nodes, blame):
             role = Role.CASCADE if blame.scope != "none" else Role.CONTEXT
         if (
@@ -113,7 +117,7 @@ def _roles(case: Case, blame: Blame) -> Told:
         out |= {s.row: (Role.INITIATING, s.pattern.id) for s in odd}
     for row in _finding_rows(blame):
         pattern = out[row][1] if row in out else None
-        if row not in out or out[row][0] is not Role.TEARDOWN:
+        if row not in hearsay and (row not in out or out[row][0] is not Role.TEARDOWN):
             out[row] = (Role.INITIATING, pattern)
     for s in case.sightings:
         if s.row in ends:
@@ -123,13 +127,21 @@ def _roles(case: Case, blame: Blame) -> Told:
     return out
 
 
+def _hearsay(case: Case, accused: set[int]) -> set[int]:
+    """Rows in which others tell of an end that the accused itself explains."""
+    if not any(s.rank in accused and s.pattern.blames is Blames.WRITER for s in case.roles(Role.INITIATING)):
+        return set()
+    told = [s for s in case.sightings if s.pattern.secondhand and s.pattern.blames is Blames.SUBJECT]
+    return {s.row for s in told if s.rank not in accused}
+
+
 def _concerns(case: Case, s: Sighting, accused: set[int], nodes: set[str | None], blame: Blame) -> bool:
     """Tell whether an initiating line speaks of the accused, or of the whole job."""
     if blame.scope == "none":
         return False
     if blame.scope == "job":
         return any(s.row in f.rows for f in blame.job)
-    if s.pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.ABSENT}:
+    if s.pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.COMPARED, Blames.ABSENT}:
         ranks = set(case.subjects(s)) | {int(v) for k, v in s.groups.items() if k == "other"}
         return not ranks or bool(ranks & accused)
     if s.rank >= 0:
@@ -152,6 +164,8 @@ def _starts(f: Finding, value: float, lead: Finding | None) -> bool:
     """Tell whether a finding's lines are what started it: what leads, and what text tells besides."""
     if not f.root:
         return False
+    if f.kind == "setting":  # tells why a rank went its own way, not why it died
+        return lead is not None and (lead.kind in APART or lead.cause in OWN_WAY)
     if f.kind in MEASURED and f.cause != "version":
         return lead is not None and f.kind == lead.kind
     return value > 0

@@ -88,14 +88,17 @@ def _vanished(case: Case) -> list[Finding]:
         return []
     ends = [s for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN) if not s.copied]
     told = {case.node_at(s.row) for s in ends if s.rank >= 0 or s.pattern.id.startswith("elastic.")}
+    told |= {case.node_at(s.row) for s in ends if s.pattern.hardware}
     gone = places - told
     if len(gone) != 1 or not places - gone <= told:
         return []
     node = next(iter(gone))
+    caused = [s for s in ends if s.role is Role.INITIATING and s.pattern.blames in (Blames.WRITER, Blames.NODE)]
+    strength = Strength.WEAK if caused else Strength.STRONG  # what ended the others may as well have ended it
     return [
         Finding(
             KIND,
-            Strength.STRONG,
+            strength,
             f"the logs of {node} just stop; all other nodes tell of the end",
             r,
             None,
@@ -191,7 +194,7 @@ def _absent(case: Case) -> list[Finding]:
             f"{word_ranks([r])} {words}",
             r,
             None,
-            rows or _first_row(case, r),
+            rows or _first_rows(case, late),
             True,
             UNKNOWN,
             "init",
@@ -208,13 +211,13 @@ def _last_time(case: Case, sources: set[int]) -> int:
     return int(times.max()) if len(times) else NO_TIME
 
 
-def _first_row(case: Case, rank: int) -> tuple[int, ...]:
-    """First row that was written on the rank's node, else by the rank."""
+def _first_rows(case: Case, late: list[int]) -> tuple[int, ...]:
+    """First row of the nodes of these ranks, and the first that one of them wrote."""
     j = case.journal
-    node = case.node_of(rank)
-    mine = (j.node == j.nodes.index(node)) if node in j.nodes else (j.rank == rank)
-    rows = np.flatnonzero(case.mask & mine)
-    return (int(rows[0]),) if len(rows) else ()
+    nodes = [j.nodes.index(node) for node in {case.node_of(r) for r in late} if node in j.nodes]
+    firsts = [np.flatnonzero(case.mask & np.isin(j.rank, late))[:1]]
+    firsts += [np.flatnonzero(case.mask & (j.node == node))[:1] for node in nodes]
+    return tuple(sorted({int(r) for rows in firsts for r in rows}))
 
 
 def _came_after(case: Case, rank: int, end: int, row: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from l4tui.engine.library.pattern import Pattern, PatternError, parse_pattern
 
-SHIPPED = ("collectives", "launch", "gpu", "numerics", "host", "ascend", "general")
+SHIPPED = ("collectives", "launch", "frameworks", "gpu", "numerics", "host", "ascend", "general")
 USER_FILE = "library.toml"
 
 

@@ -32,6 +32,7 @@ class Blames(StrEnum):
     PEER = "peer"  # one vote for the rank, host or address in its groups
     NODE = "node"  # the node it was written on
     MINORITY = "minority"  # of two ranks named, the one that most pairs share or that does the rare thing
+    COMPARED = "compared"  # whoever reports differs from the rank named last; that one, when most report
     PROGRESS = "progress"  # numbers to compare across ranks
     EXIT = "exit"  # the process in its groups, by exit code or signal
     FROZEN = "frozen"  # the process in its groups did not react
@@ -65,6 +66,7 @@ class Pattern:
     once: bool = False  # repetitions add nothing
     lasting: bool = False  # its harm stays though the job goes on: something was lost
     secondhand: bool = False  # the writer was told by others: it need not have waited itself
+    after: str = ""  # counts only in the lines just after this pattern's
     explains: tuple[str, ...] = ()  # ids that tell the same fact less plainly: they follow from this one
     order: int = 50  # of several matches the lowest counts
     actions: tuple[str, ...] = ()
@@ -122,6 +124,7 @@ def parse_pattern(entry: Mapping[str, object], *, user: bool = False) -> Pattern
         once=bool(entry.get("once", False)),
         lasting=bool(entry.get("lasting", False)),
         secondhand=bool(entry.get("secondhand", False)),
+        after=str(entry.get("after", "")),
         explains=_words(entry, "explains"),
         order=int(str(entry.get("order", 0 if user else 50))),
         actions=_words(entry, "actions"),
@@ -133,7 +136,7 @@ def parse_pattern(entry: Mapping[str, object], *, user: bool = False) -> Pattern
 
 
 _FIELDS = {"id", "pattern", "keys", "meaning", "role", "blames", "severity", "cause", "stage", "certainty", "kind"}
-_FIELDS |= {"once", "secondhand", "lasting", "explains", "order", "actions", "reference", "samples", "not"}
+_FIELDS |= {"once", "secondhand", "lasting", "after", "explains", "order", "actions", "reference", "samples", "not"}
 
 
 def _words(entry: Mapping[str, object], name: str) -> tuple[str, ...]:

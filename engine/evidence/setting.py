@@ -1,0 +1,90 @@
+"""What one rank said before training otherwise than its equals: another count, size, seed, version or mode."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+
+from l4tui.engine.evidence.case import Case, word_ranks
+from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.record import Ints
+from l4tui.engine.model import UNKNOWN, Level, LineClass
+
+KIND = "setting"
+MOST = 2 / 3  # of the writers must agree
+LEAST = 3  # writers
+REPEATS = 4  # lines of one event per rank that are still said once
+MOST_ROWS = 20_000
+SHOWN = 2  # rows per rank
+_NO_MESSAGE = [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK]
+_WORD = re.compile(r"[^\s=:,;|(){}\[\]\"']+")
+_MEASURED = re.compile(
+    r"time|sec|took|elapsed|mem|port|pid|addr|free|used|speed|rate|host|node|rank|device|file|path|fd"
+)
+_FLOAT = re.compile(r"\d+\.\d+[a-zA-Z%/]*|\d+(?:ms|us|s|[KMGT]i?B|%)")
+
+
+def judge(case: Case) -> list[Finding]:
+    """Accuse, weakly, the few ranks whose word or whole number differs where nearly all of their peers agree."""
+    odd: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+    for rows in _events(case):
+        for rank, found in _odd(case, rows).items():
+            odd[rank].append(found)
+    if not 0 < len(odd) <= (1 - MOST) * max(len(case.ranks), LEAST):
+        return []
+    return [
+        Finding(
+            KIND,
+            Strength.WEAK,
+            f"{word_ranks([rank])} says {said} where its peers say {usual}: "
+            f"{case.journal.text(found[0][0]).strip()[:120]}",
+            rank,
+            None,
+            tuple(row for row, _, _ in found[:SHOWN]),
+            True,
+            UNKNOWN,
+        )
+        for rank, found in odd.items()
+        for _, said, usual in found[:1]
+    ]
+
+
+def _events(case: Case) -> list[Ints]:
+    """Rows per event that most ranks wrote about once before the first iteration."""
+    j = case.journal
+    early = case.mask & (j.rank >= 0) & (j.iteration < 0) & (j.level <= Level.WARNING)
+    rows = np.flatnonzero(early & ~np.isin(j.line_class, _NO_MESSAGE))[:MOST_ROWS]
+    order = rows[np.argsort(j.event[rows], kind="stable")]
+    out = []
+    for chunk in np.split(order, np.flatnonzero(np.diff(j.event[order])) + 1) if len(order) else []:
+        writers = len(np.unique(j.rank[chunk]))
+        if writers >= LEAST and 2 * writers > len(case.ranks) and len(chunk) <= REPEATS * writers:
+            out.append(chunk.astype(np.int64))
+    return out
+
+
+def _odd(case: Case, rows: Ints) -> Mapping[int, tuple[int, str, str]]:
+    """Return, per odd rank, its row, what it said and what is usual; the first lines of ranks are compared."""
+    ranks, first = np.unique(case.journal.rank[rows], return_index=True)
+    words = [_WORD.findall(text) for text in case.journal.read(rows[first])]
+    usual_length = Counter(map(len, words)).most_common(1)[0][0]
+    fits = [at for at, found in enumerate(words) if len(found) == usual_length]
+    out: dict[int, tuple[int, str, str]] = {}
+    for slot in range(usual_length):
+        said = Counter(words[at][slot] for at in fits)
+        usual, count = said.most_common(1)[0]
+        if len(said) == 1 or count < MOST * len(fits) or not _is_setting(words[fits[0]], slot, said):
+            continue
+        for at in fits:
+            if words[at][slot] != usual:
+                out.setdefault(int(ranks[at]), (int(rows[first[at]]), words[at][slot], usual))
+    return out
+
+
+def _is_setting(words: list[str], slot: int, said: Mapping[str, int]) -> bool:
+    """Measured quantities, and names of places, differ without meaning."""
+    label = words[slot - 1].lower() if slot else ""
+    return not _MEASURED.search(label) and not any(_FLOAT.fullmatch(w) or "/" in w for w in said)
