@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from l4tui.engine.model import UNKNOWN, Speaker
 from l4tui.engine.trails import Trail
 
-MOST_STRANDS = 1024  # open at once in one stream; past it they are forgotten
+MOST_STRANDS = 1024  # open at once in one stream; past it nobody can tell them apart
+MOST_MIXED = 1 << 22  # strands that have begun new threads in one stream, counted each time; some seconds
 MOST_CODES = 1 << 14  # source lines remembered
 _NUMBER = re.compile(rb"frame #(\d{1,4}): ?(.{0,400}?)(?: \+ 0x[0-9a-f]+ \(0x[0-9a-f]+ in (.{0,400})\))?$")
 
@@ -82,6 +83,7 @@ class Register:
     """What the streams of a source share, and the news they have."""
 
     next: int = 0  # number of the next thread or lane
+    made: int = 0  # threads that became speakers
     codes: dict[bytes, bytes] = field(default_factory=dict)  # file, line and function → source line
     owned: list[tuple[int, Speaker | None]] = field(default_factory=list)  # thread → its writer
     inner: set[bytes] = field(default_factory=set)  # functions that have callers: a stack does not end with them
@@ -106,7 +108,10 @@ class Stream:
         self._is_seat = is_seat
         self._open: list[Strand] = []
         self._heads: dict[int, Strand] = {}  # the last error of a rank that has nothing open
+        self._ranks: set[int] = set()  # that may have something open
         self._count = 0
+        self._mixed = 0
+        self._is_muddled = False
 
     def head(self, kind: Trail, owner: Speaker) -> Strand:
         """Take a tagged line; its strand waits for what may stand behind it."""
@@ -114,10 +119,13 @@ class Stream:
         strand = Strand(UNKNOWN, UNKNOWN, frozenset((kind,)), owner, dying=kind is Trail.DYING)
         if rank < 0:
             return strand
-        mine = [one for one in self._open if one.owner is not None and rank_shown(one.owner) == rank]
+        some = self._open if rank in self._ranks else []
+        mine = [one for one in some if one.owner is not None and rank_shown(one.owner) == rank]
         for one in mine:
             if strand.dying or not one.dying:  # its message is over
                 self._open.remove(one)
+        if not mine:
+            self._ranks.discard(rank)
         if strand.dying:
             self._heads.pop(rank, None)
             self._put(strand)
@@ -132,6 +140,8 @@ class Stream:
             beside: of the line just before it.
             owner: whom the line itself names as its writer.
         """
+        if self._is_muddled:
+            return None
         self._count += 1
         if kind is Trail.BLANK:
             return self._pause(beside)
@@ -175,9 +185,12 @@ class Stream:
 
     def _put(self, strand: Strand) -> None:
         if len(self._open) >= MOST_STRANDS:
+            self._is_muddled = True
             self._open.clear()
         strand.at = self._count
         self._open.append(strand)
+        if strand.owner is not None:
+            self._ranks.add(rank_shown(strand.owner))
 
     def _waiting(self, kind: Trail, text: bytes, beside: Strand | None) -> list[Strand]:
         first, second = _WAITS[kind]
@@ -231,6 +244,8 @@ class Stream:
 
     def _mix(self, waiting: list[Strand], beside: Strand | None) -> Strand:
         """Begin new threads, one of which has the line."""
+        self._mixed += len(waiting)
+        self._is_muddled = self._is_muddled or self._mixed > MOST_MIXED
         writers: dict[int, Speaker] | None = {}
         for one in waiting:
             if one.crowd is not None and one in one.crowd.strands and one.owner is None:
@@ -257,6 +272,7 @@ class Stream:
         if strand.owner is not None:
             return
         strand.owner = owner
+        self._ranks.add(rank_shown(owner))
         self._register.owned.append((strand.thread, owner))
         crowd, strand.crowd = strand.crowd, None
         if crowd is None or strand not in crowd.strands:

@@ -16,12 +16,13 @@ from l4tui.engine.model import UNKNOWN, LineClass, Speaker
 from l4tui.engine.strands import Register, Strand, Stream, rank_shown
 from l4tui.engine.trails import Trail
 
-MOST_THREADS = 1 << 16  # of a job; past it nothing is woven
+MOST_THREADS = 1 << 16  # speakers of a job that they make; past it nothing is woven
 MOST_WORDS = 4096  # last messages remembered
 LONGEST_RUN = 60  # lines of an exception whose process is named at the end
 _PROCESS = re.compile(rb" in proc (\d{1,9})\b")
 _WHAT = re.compile(rb"\s*what\(\):\s+(?:\[PG [^\]]*\] ?)?")
 _WORKER = re.compile(rb"^Container rank \d+ status failed .*\bworkerlog\.(\d{1,6})\b")
+_TAGGED = (Trail.HEAD, Trail.FAILED, Trail.DYING, Trail.CODED, Trail.ASSERTED)
 _HEADS = frozenset((Trail.HEAD, Trail.FAILED, Trail.DYING))
 _NAMED = frozenset((Trail.WHAT, Trail.ERROR, Trail.ASSERTED))  # lines whose words may tell their writer
 
@@ -51,12 +52,14 @@ class Loom:
         placed: dict[int, Strand] = {} if self.last is None else {-1: self.last}
         if (block.trail == Trail.CONSOLE).any() or self._console != UNKNOWN:
             self._show(block, changes)
-        busy = self.register.next < MOST_THREADS
-        for i in np.flatnonzero((block.trail > 0) & (block.trail != Trail.CONSOLE)).tolist() if busy else ():
+        busy = self.register.made < MOST_THREADS
+        for i in block.rows(self.last is not None) if busy else ():
             if i not in changes:
                 strand = self._line(i, block, placed, changes)
                 if strand is not None:
                     placed[i] = strand
+        _forget(placed, changes)
+        self.register.made += len({who.thread for who in changes.values()})
         _stamp(block, changes)
         self.last = placed.get(len(block.trail) - 1)
         return changes
@@ -192,6 +195,29 @@ class Block:
         self._speakers = speakers
         self._spoken = spoken
         self._before: np.ndarray | None = None
+        stamps = line_class == LineClass.STAMP
+        self._stamps = stamps if stamps.any() else None
+
+    def rows(self, goes_on: bool) -> list[int]:
+        """Return the entries to weave: untagged ones of some kind, and tagged ones that others may go on.
+
+        `goes_on`: something may be open from the block before.
+        """
+        trail = self.trail
+        keep = (trail > 0) & (trail != Trail.CONSOLE)
+        if not goes_on and not np.isin(trail, (Trail.FRAME, Trail.ADVICE)).any():
+            keep &= trail != Trail.BLANK
+        rows = np.flatnonzero(keep)
+        used, back = np.unique(self._speaker[rows], return_inverse=True)
+        who = [self._speakers[one] for one in used.tolist()]
+        bare = np.array([_is_bare(one) for one in who], bool)[back]
+        seats = any(one.local_rank != UNKNOWN for one in who)
+        kept = bare | np.isin(trail[rows], _TAGGED)
+        if not seats:  # a warning is gone on by the very next line or not at all
+            after = np.append(trail[1:], Trail.RAISED)[rows]
+            kept &= (trail[rows] != Trail.HEAD) | np.isin(after, (Trail.ADVICE, Trail.RAISED))
+        kept |= np.isin(rows, list(self._spoken))
+        return [int(i) for i in rows[kept]]
 
     def who(self, i: int) -> Speaker:
         """Return the speaker of an entry."""
@@ -212,7 +238,7 @@ class Block:
             if self._before is None:
                 self._before = _before(self._lane())
             return int(self._before[i])
-        while i > 0 and self.line_class[i - 1] == LineClass.STAMP:
+        while self._stamps is not None and i > 0 and self._stamps[i - 1]:
             i -= 1
         return i - 1
 
@@ -240,6 +266,14 @@ def _spoken(plain: Speaker, strand: Strand) -> Speaker:
     if strand.thread == UNKNOWN and strand.owner is not None:
         return plain._replace(rank=strand.owner.rank, self_rank=strand.owner.self_rank)
     return plain._replace(strand=strand.lane, thread=strand.thread)
+
+
+def _forget(placed: dict[int, Strand], changes: Changes) -> None:
+    """Leave finished tracebacks that nobody else's text touched and nothing names to the stream's own speaker."""
+    for i, strand in placed.items():
+        if strand.owner is None and strand.lane == UNKNOWN and strand.crowd is None and Trail.ERROR in strand.states:
+            if i in changes and changes[i].thread == strand.thread:
+                del changes[i]
 
 
 def _stamp(block: Block, changes: Changes) -> None:
