@@ -258,9 +258,7 @@ def board_of(snapshot: Snapshot, counting: Counting, by: By, nodes: bool | None,
     order = np.lexsort((-m.counts.sum(axis=1), few, -heavy * is_told))
     m = Matrix(m.things[order], m.columns, m.counts[order], m.usual[order], m.deviation[order])
     names = snapshot.sites if by is By.SITE else snapshot.templates
-    labels = tuple(
-        clean(short_site(names[i]) if by is By.SITE else names[i], ascii_only) for i in m.things.tolist()
-    )
+    labels = tuple(clean(short_site(names[i]) if by is By.SITE else names[i], ascii_only) for i in m.things.tolist())
     if nodes:
         short = node_labels(tuple(snapshot.nodes))
         columns = tuple(clean(short[i], ascii_only) for i in m.columns.tolist())

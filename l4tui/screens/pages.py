@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from l4tui.engine.view import Ids, Rows
     from l4tui.lenses import Lens
 
-PART = 8  # rows of many ranks that are read ahead at once
+PART = 6  # rows of many ranks that are read at once
 
 
 class PageScreen(Screen[None]):
@@ -48,15 +48,21 @@ class PageScreen(Screen[None]):
         if len(urgent) and lens.is_heavy(rows, urgent):
             lines = _lines(lens, snapshot, rows, urgent, quick=True)
             self.post_message(self.PageRead(lines, wanted.epoch, wanted.turn))
-        size = PART if len(ahead) and lens.is_heavy(rows, ahead) else len(ahead)
-        for part in (urgent, *(ahead[at : at + size] for at in range(0, len(ahead), max(size, 1)))):
-            if len(part) and not worker.is_cancelled:
-                lines = _lines(lens, snapshot, rows, part)
-                self.post_message(self.PageRead(lines, wanted.epoch, wanted.turn))
+        for part in (*_parts(lens, rows, urgent), *_parts(lens, rows, ahead)):
+            if worker.is_cancelled:
+                return
+            lines = _lines(lens, snapshot, rows, part)
+            self.post_message(self.PageRead(lines, wanted.epoch, wanted.turn))
 
     @on(PageRead)
     def _page_read(self, event: PageRead) -> None:
         self.view.supply(event.lines, event.epoch, event.turn)
+
+
+def _parts(lens: Lens, rows: Rows, keys: Ids) -> list[Ids]:
+    """Cut a page that takes long, so that another that is wanted meanwhile comes soon."""
+    size = PART if len(keys) and lens.is_heavy(rows, keys) else max(len(keys), 1)
+    return [keys[at : at + size] for at in range(0, len(keys), size)]
 
 
 def _lines(lens: Lens, snapshot: Snapshot, rows: Rows, keys: Ids, *, quick: bool = False) -> list[Line]:

@@ -48,7 +48,8 @@ async def shown(
         await pilot.pause()
         screen = app.screen
         assert isinstance(screen, JobScreen)
-        await until(pilot, lambda: screen.view.rows.length == job.snapshot().length)
+        await until(pilot, lambda: screen.view.rows.length or not job.snapshot().length)
+        await until(pilot, lambda: screen.snapshot.length == job.snapshot().length)
         await until(pilot, lambda: not job.snapshot().length or screen.view.cursor_line is not None)
         yield pilot, screen
 
