@@ -271,9 +271,9 @@ def _spoken(plain: Speaker, strand: Strand) -> Speaker:
 def _forget(placed: dict[int, Strand], changes: Changes) -> None:
     """Leave finished tracebacks that nobody else's text touched and nothing names to the stream's own speaker."""
     for i, strand in placed.items():
-        if strand.owner is None and strand.lane == UNKNOWN and strand.crowd is None and Trail.ERROR in strand.states:
-            if i in changes and changes[i].thread == strand.thread:
-                del changes[i]
+        alone = strand.owner is None and strand.lane == UNKNOWN and strand.crowd is None
+        if alone and Trail.ERROR in strand.states and i in changes and changes[i].thread == strand.thread:
+            del changes[i]
 
 
 def _stamp(block: Block, changes: Changes) -> None:
