@@ -53,7 +53,7 @@ def write(path: Path, table: Table, arrays: Mapping[str, np.ndarray]) -> int:
         with temporary.open("wb") as file:
             file.write(head)
             for array in arrays.values():
-                file.write(memoryview(np.ascontiguousarray(array)).cast("B"))
+                file.write(_bytes_of(array).data)
                 file.write(b"\0" * (-array.nbytes % ALIGN))
         temporary.replace(path)
     finally:
@@ -93,13 +93,17 @@ def read(path: Path) -> Contents:
     return Contents(found["table"], arrays)
 
 
+def _bytes_of(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
 def _probe(array: np.ndarray) -> int:
     """Return a check sum over pages spread over an array."""
-    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    raw = _bytes_of(array)
     step = max((len(raw) - _PAGE) // (PROBES - 1), _PAGE)
     total = 0
     for at in range(0, len(raw), step):
-        total = zlib.crc32(raw[at : at + _PAGE], total)
+        total = zlib.crc32(raw[at : at + _PAGE].data, total)
     return total
 
 

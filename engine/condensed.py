@@ -153,10 +153,10 @@ def _add_stretches(snap: Snapshot, wanted: Bits, most: int) -> None:
         told &= clock != NO_TIME
         np.minimum.at(begin, turn_of[told], clock[told])
         np.maximum.at(end, turn_of[told], clock[told])
-    lines = lines * (snap.length / max(int(lines.sum()), 1))  # lines without an iteration lie between the others
+    load = lines * (snap.length / max(int(lines.sum()), 1))  # lines without an iteration lie between the others
     kept = np.zeros(turns, np.bool_)
-    kept[np.cumsum(lines[::-1])[::-1] <= room / 2] = True
-    every = max(1, -(-2 * int(lines[~kept].sum()) // room))
+    kept[np.cumsum(load[::-1])[::-1] <= room / 2] = True
+    every = max(1, -(-2 * int(load[~kept].sum()) // room))
     kept |= (np.arange(turns) // STRETCH) % every == 0
     timed = kept & (end != NO_TIME)
     opens, closes = np.sort(begin[timed]), np.sort(end[timed])

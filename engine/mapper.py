@@ -193,7 +193,7 @@ class Mapper:
             return np.full(len(plan), missing, np.int64)
         at = begin + self.table.at[plan, slot]
         surely = int(width.min(initial=0))
-        value = np.zeros(len(at), np.int32 if widest <= 8 else np.int64)
+        value: np.ndarray = np.zeros(len(at), np.int32 if widest <= 8 else np.int64)
         for j in range(widest):  # as if "0" were worth 48; taken off below
             digit = raw[j:].take(at, mode="clip")
             if j < surely:
