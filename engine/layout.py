@@ -9,6 +9,8 @@ Rules, and why they hold:
   `_assign_worker_ranks` adds the local rank to the agent's first rank), so one taught pair (local, rank) places all of
   the agent's local ranks. The agent must be one: named by its host, run folder or number, or alone in its source.
 - Where nothing shows a second node or agent, the one agent's first rank is 0.
+- Agents with numbers and nothing else to go by have ranks in that order, but not after a restart or against the order
+  of their hosts' names: then a dynamic rendezvous may have sorted them.
 - A claim of the framework beats what a program says of itself; claims of one grade that disagree cancel out.
 """
 
@@ -372,9 +374,19 @@ class _Decision:
         widest = max((max(locals_) + 1 for locals_ in self.agents.values()), default=0)
         full = all(len(locals_) == widest for locals_ in self.agents.values())
         counted = bool(numbers) and numbers == set(range(len(numbers)))
-        if not steps and full and counted and self.world == len(numbers) * widest:
+        if not steps and full and counted and self.world == len(numbers) * widest and not self._is_shuffled():
             return widest
         return UNKNOWN
+
+    def _is_shuffled(self) -> bool:
+        """Say whether the ranks need not follow the nodes' numbers.
+
+        torch's dynamic rendezvous sorts nodes by name (node10 before node9), and it alone restarts several agents.
+        """
+        numbered = [agent for agent in self.agents if agent.kind == "number"]
+        names = {number: min(nodes) for (_, number), nodes in self.evidence.number_nodes.items()}
+        in_order = [names[number] for number in sorted(names)]
+        return any(agent.era > 0 for agent in numbered) or in_order != sorted(in_order)
 
 
 def _several(origins: Iterable[Origin]) -> bool:

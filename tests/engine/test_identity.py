@@ -450,3 +450,10 @@ def test_local_ranks_that_no_second_node_has_room_for_are_ranks() -> None:
     assert resolve(shown, world_size=4)[0] == [0, 2]
     assert resolve([(tag(0), "x"), (tag(1), "x")], world_size=4)[0] == [-1, -1]
     assert resolve([(tag(0), "x"), (tag(2), "x")], world_size=6)[0] == [-1, -1]
+
+
+def test_agents_that_a_rendezvous_may_have_sorted_have_no_rank() -> None:
+    tags = [(Speaker(0, task=t, local_rank=j), "x") for t in range(2) for j in range(2)]
+    assert resolve(tags, world_size=4)[0] == [0, 1, 2, 3]
+    again = [(Speaker(0, epoch=1, task=t, local_rank=j), "x") for t in range(2) for j in range(2)]
+    assert resolve(tags + again, world_size=4)[0] == [-1] * 8
