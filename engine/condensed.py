@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.model import NO_TIME, Flag, Kind, Level, LineClass
-from l4tui.engine.snapshot import OrderCache, Snapshot
+from l4tui.engine.order import OrderCache
+from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.store import Blocks
 
 Bits = NDArray[np.bool_]

@@ -7,50 +7,34 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from l4tui.engine import preview
 from l4tui.engine.blocks import blocks
-from l4tui.engine.cache import IndexCache
-from l4tui.engine.clock import ClockContext
+from l4tui.engine.dating import Dating
 from l4tui.engine.discovery import Found
 from l4tui.engine.follow import Change, Follower
-from l4tui.engine.formats import Dialect, Format, Parser, detect
+from l4tui.engine.formats import Dialect, Parser, detect
 from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.mapper import Mapper
 from l4tui.engine.merger import Merger
+from l4tui.engine.options import Options
+from l4tui.engine.order import OrderCache
 from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
 from l4tui.engine.ranges import WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
 from l4tui.engine.resuming import keep, take_up
-from l4tui.engine.snapshot import OrderCache, RankTable, Snapshot, count_lines
+from l4tui.engine.sampling import sample
+from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
-from l4tui.engine.tidy import ESCAPES
 
-SAMPLE = 1 << 18  # bytes of a source's beginning that tell its dialect; a quarter as much of its middle and end
-MOST_SAMPLED = 4000  # lines
 WORTH_KEEPING = 0.02  # share of new text from which an index is written again
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
 UNFINISHED_S = 1.0  # a last line without its newline is shown once nothing has been added to it for so long
+__all__ = ["Job", "Options"]
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a person knows and the text may not tell."""
-
-    ranks_per_node: int = 0
-    world_size: int = 0
-    map_file: Path | None = None
-    utc_offset_s: int = 0  # of clocks that name no zone
-    formats: tuple[Format, ...] = ()
-    jobs: int = 1  # processes that map; with one the caller's thread does
-    dask: str = ""  # address of a scheduler whose workers map instead
-    cache: IndexCache | None = None  # where finished indexes are kept
-    max_mem: int = 0  # bytes of columns in memory; 0: half of the machine's
-    tail_first: bool = False  # show the end of a large job before the rest is read
 
 
 @dataclass
@@ -86,6 +70,7 @@ class Job:
         self.readers = [Reader(source, Dialect()) for source in sources]
         self.generation = 0  # counts readings from the start: entry ids of an earlier one mean nothing
         self.remarks: list[str] = []  # what a person may want to know about the reading
+        self._dating = Dating()
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
         self._early: Snapshot | None = None  # of the tails, while the rest is read
         self._workers = Workers(self.options.jobs, self.options.dask)
@@ -266,7 +251,7 @@ class Job:
         if reader.judged < SETTLED and size > 2 * reader.judged and self._judge(reader, size):
             self._read_again(stop)
         mapper, translation = self._mapper(reader.dialect)
-        context = ClockContext(latest_ns=reader.source.mtime, utc_offset_s=self.options.utc_offset_s)
+        context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             part = mapper.map(block.data, context)
             with self._lock:
@@ -288,7 +273,7 @@ class Job:
                 return
             if reader.judged < SETTLED:
                 self._judge(reader, size)
-            context = ClockContext(latest_ns=reader.source.mtime, utc_offset_s=self.options.utc_offset_s)
+            context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
             ranges.append(Range(reader.source, 0, size, reader.dialect, context, final))
         total = sum(one.end for one in ranges)
         done = 0
@@ -407,21 +392,3 @@ class Job:
 
 def _nobody(*at: int) -> None:
     """Take news of progress that nobody waits for."""
-
-
-def sample(source: Source, size: int) -> list[bytes]:
-    """Return lines from the beginning, the middle and the end of a source, all states of their bars kept."""
-    pieces = [(0, min(SAMPLE, size))]
-    if size > SAMPLE:
-        quarter = SAMPLE // 4
-        pieces += [(max(SAMPLE, size // 2), quarter), (max(SAMPLE, size - quarter), quarter)]
-    out: list[bytes] = []
-    for offset, length in pieces:
-        data = source.pread(offset, length)
-        lines = data.split(b"\n")
-        if offset:
-            del lines[0]
-        if offset + len(data) < size and lines:
-            del lines[-1]
-        out += [ESCAPES.sub(b"", line[:4096]) for line in lines[: MOST_SAMPLED // len(pieces)]]
-    return out

@@ -22,7 +22,8 @@ from typing import NamedTuple
 from l4tui.engine.formats import Dialect, Format, Parser
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.opinion import Opinion
-from l4tui.engine.snapshot import OrderCache, Snapshot
+from l4tui.engine.order import OrderCache
+from l4tui.engine.snapshot import Snapshot
 
 NICENESS = 3  # behind who draws and reads, before nobody
 

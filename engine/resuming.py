@@ -15,7 +15,8 @@ from l4tui.engine.layout import Contradiction
 from l4tui.engine.sources import SourceError
 
 if TYPE_CHECKING:
-    from l4tui.engine.job import Job, Options
+    from l4tui.engine.job import Job
+    from l4tui.engine.options import Options
 
 _BROKEN = (Unusable, KeyError, IndexError, TypeError, ValueError, AttributeError)
 

@@ -65,7 +65,7 @@ def _row_of(fmt: Format, is_own: bool, example: str) -> dict[str, object]:
 def explained(paths: list[str], config: Config, as_json: bool) -> Iterator[str]:
     """Yield what was read in a sample of each source, commonest kinds of line first."""
     from l4tui.engine.formats import detect, explain
-    from l4tui.engine.job import sample
+    from l4tui.engine.sampling import sample
     from l4tui.opening import open_jobs
 
     for _, job in open_jobs(paths, config):
