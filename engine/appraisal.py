@@ -41,7 +41,8 @@ def appraise(snap: Snapshot, library: Library, baseline: Baseline | None = None)
     ranks, nodes, events = scribe.ranks(), scribe.nodes(), scribe.events()
     job = tuple(scribe.reason(0.0, f) for f in found.blame.job) if found.blame.scope == "job" else ()
     reasons = (*job, *(reason for s in (*ranks, *nodes) for reason in s.reasons))
-    quoted = [e for group in (*reasons, *events) for e in group.entries[:QUOTED]]
+    shown = [*(r.entries for r in reasons), *(e.entries for e in events)]
+    quoted = [entry for group in shown for entry in group[:QUOTED]]
     iterations = scribe.iterations()
     quoted += [e for odd in iterations.odd.values() for e in odd.entries[:1]]
     return Opinion(
@@ -160,8 +161,14 @@ class _Scribe:
             return no_iterations()
         starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
         odd = {start + at: o for start, part in zip(starts, parts, strict=False) for at, o in part.odd.items()}
-        columns = ("attempt", "number", "seconds", "deviations", "entry")
-        return Iterations(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns), odd)
+        return Iterations(
+            np.concatenate([part.attempt for part in parts]),
+            np.concatenate([part.number for part in parts]),
+            np.concatenate([part.seconds for part in parts]),
+            np.concatenate([part.deviations for part in parts]),
+            np.concatenate([part.entry for part in parts]),
+            odd,
+        )
 
     def _iterations_of(self, attempt: int) -> Iterations:
         case, told = self.case, self.case.l4.temporal

@@ -50,7 +50,7 @@ class Seen(NamedTuple):
     event: int
     role: str  # initiating cascade teardown
     template: str
-    count: int
+    lines: int
     ranks: tuple[int, ...]
     stage: str
     iteration: int

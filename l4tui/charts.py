@@ -15,9 +15,8 @@ import numpy as np
 from l4tui.engine.telemetry.bands import Floats, Line
 
 LEAST_WIDTH, LEAST_HEIGHT = 24, 6
-COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")  # of the terminal's own sixteen
+COLOURS = ("cyan", "magenta", "yellow", "green", "red", "white")  # of the terminal's own sixteen
 LETTERS = "*ox+#%"  # markers where colours or braille are not to be had
-AXIS = "┤│┼"
 _ASCII = str.maketrans("┤│├┼└┬─┴┐┌┘", "|||+++-++++")
 
 
@@ -63,6 +62,7 @@ def draw(curves: Sequence[Curve], view: View) -> Picture:
 
     plot = Plot()
     plot.theme("clear")
+    getattr(plot, "_limit_size")(False, False)  # noqa: B009 -- inherited unseen; else plotext asks the terminal, which need not be the one that is drawn on
     plot.plotsize(max(view.width, LEAST_WIDTH), max(view.height, LEAST_HEIGHT))
     two = any(c.on_right for c in curves)
     plot.xaxes(True, False)
@@ -83,10 +83,8 @@ def draw(curves: Sequence[Curve], view: View) -> Picture:
     _scale(plot, curves, view)
     rows = tuple(plot.build().splitlines())
     plain = [plot.uncolorize(row) for row in rows]
-    left = max((row.find(sign) for row in plain[:1] for sign in AXIS), default=0)
-    right = max(len(plain[0].rstrip()) - 1 if two else view.width - 1, left + 1) if plain else 1
-    if two:
-        right = max((plain[0].rfind(sign) for sign in "├│┼┤"), default=right) - 1
+    axis = next((row.rstrip() for row in reversed(plain) if "└" in row), "└─")
+    left, right = axis.find("└"), len(axis) - (2 if two else 1)  # the corners stand on the axes
     if view.is_ascii:
         rows = tuple(row.translate(_ASCII) for row in rows)
     return Picture(rows, left + 1, right, tuple(legend))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from l4tui.engine.job import Job
     from l4tui.engine.snapshot import Snapshot
 
-SLICE_S = 0.15  # of reading, between two pictures
+SLICE_S = 0.06  # of reading, between two pictures
 SECOND = 1e9
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -158,7 +158,8 @@ class Gauges:
         return Samples(points.rank[keep].astype(np.int64), x[keep], points.value[keep], points.entry[keep])
 
     def _outside_samples(self, gauge: Gauge, axis: Axis) -> Samples:
-        parts, names = [], []
+        parts: list[tuple[int, Floats, Floats]] = []
+        names: list[str] = []
         for one in self.outside:
             for curve in one.curves:
                 if f"{curve.name} ({one.source})" == gauge.name:

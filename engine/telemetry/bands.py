@@ -42,7 +42,8 @@ def columns_of(x: Floats, low: float, high: float, most: int) -> tuple[Ints, Flo
     if len(distinct) <= most:
         return np.searchsorted(distinct, x).astype(np.int64), distinct
     width = (high - low) / most or 1.0
-    return np.clip((x - low) / width, 0, most - 1).astype(np.int64), low + (np.arange(most) + 0.5) * width
+    places: Floats = low + (np.arange(most, dtype=np.float64) + 0.5) * width
+    return np.clip((x - low) / width, 0, most - 1).astype(np.int64), places
 
 
 def means(unit: Ints, units: int, column: Ints, columns: int, y: Floats) -> Floats:

@@ -242,7 +242,7 @@ class Shown(ListPane):
             key = ("role", role)
             is_open = key in self.unfolded
             yield Item()
-            lines = sum(e.count for e in seen)
+            lines = sum(e.lines for e in seen)
             count = f"{len(seen):,} event{'s' if len(seen) > 1 else ''}, {lines:,} line{'s' if lines > 1 else ''}"
             fold = self.signs.unfolded if is_open else self.signs.folded
             head = [Part(f"{fold} {role.capitalize()}", style), Part(ROLE_WORDS[role], "quiet", 3)]
@@ -251,7 +251,7 @@ class Shown(ListPane):
                 yield from self._event((role, e.event, e.pattern, n), e, width)
 
     def _event(self, key: tuple[object, ...], e: Seen, width: int) -> Iterator[Item]:
-        times = f"{e.count:>5,} {self.signs.times}"
+        times = f"{e.lines:>5,} {self.signs.times}"
         parts = [Part(f" {times}", "quiet"), Part(self.words(e.template), "plain")]
         facts = [ranks_in_words(e.ranks), f"iteration {e.iteration:,}" if e.iteration >= 0 else "", e.pattern]
         told = f" {self.signs.dot} ".join(f for f in facts if f)

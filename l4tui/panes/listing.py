@@ -121,7 +121,9 @@ class ListPane(Pane):
 
     def go(self, index: int, step: int = 1) -> None:
         """Put the cursor on an item, or on the next one in a direction that can be stood on."""
-        index = min(max(index, 0), max(self.length - 1, 0))
+        if not self.length:
+            return
+        index = min(max(index, 0), self.length - 1)
         for wanted in (range(index, self.length) if step > 0 else range(index, -1, -1)):
             if self.item(wanted).key is not None:
                 if wanted != self.at:

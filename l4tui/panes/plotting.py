@@ -73,6 +73,9 @@ class Drawing:
             if not len(band.x):
                 continue
             i = int(np.argmin(np.abs(band.x - x)))
+            if abs(float(band.x[i]) - x) > max(reach, 0.5):
+                out.append((f"{name}: no value", "quiet"))
+                continue
             words = f"{name} {band.middle[i]:.5g}"
             if band.ranks > 1 and band.low[i] < band.high[i]:
                 words += f" [{band.low[i]:.4g}..{band.high[i]:.4g}]"

@@ -15,12 +15,11 @@ from textual.message import Message
 from textual.strip import Strip
 
 from l4tui.gauges import Axis, Gauge, Gauges
-from l4tui.panes.pane import Pane
+from l4tui.panes.charting import ChartPane
 from l4tui.panes.plotting import Drawing, Request, make
 from l4tui.widgets.bars import Part, bar
 from l4tui.widgets.cells import clean, fit
 from l4tui.widgets.glyphs import sparkline
-from l4tui.widgets.header import duration
 
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
@@ -44,7 +43,7 @@ class Listed(NamedTuple):
     is_done: bool
 
 
-class Shown(Pane):
+class Shown(ChartPane):
     """Shows series and a chart of those that are pinned and the one under the cursor."""
 
     heading = "Telemetry"
@@ -71,16 +70,13 @@ class Shown(Pane):
         self.pinned: list[str] = []
         self.wanted = ""  # part of the names that are listed
         self.zoom: tuple[float, float] | None = None
-        self.cursor = float("nan")  # x
         self.is_log = False
         self.window = 0  # index into WINDOWS
         self.each = False  # a line for every rank instead of the band
         self.rank: int | None = None  # shown alone
-        self.drawing: Drawing | None = None
         self.sparks: dict[str, str] = {}
         self._turn = 0
         self._stop = Event()
-        self._rows: list[Strip] = []
 
     # Reading
 
@@ -189,19 +185,8 @@ class Shown(Pane):
     @on(Drawn)
     def _drawn(self, event: Drawn) -> None:
         if event.turn == self._turn:
-            self.drawing = event.drawing
             self.sparks |= {n: sparkline(v, self.signs.bars) for n, v in event.drawing.sparks.items()}
-            self._rows = [self._strip(row) for row in event.drawing.picture.rows] if event.drawing.picture else []
-            self.refresh()
-
-    def _strip(self, row: str) -> Strip:
-        from rich.text import Text
-
-        console = self.app.console
-        base = self.rich_style
-        text = Text.from_ansi(row)
-        text.no_wrap, text.end = True, ""
-        return Strip([Segment(s.text, base + (s.style or Style())) for s in text.render(console)])
+            self.take(event.drawing)
 
     # The two cursors
 
@@ -264,15 +249,15 @@ class Shown(Pane):
             words = "no line of this log tells a number that changes" if done else "reading"
             return [Part(f" {words}", "quiet")] if y == 0 else []
         if y == self.rows - 1:
-            return self._details()
+            return self.details(self.listed.axis)
         width = self.size.width
         if self.is_beside:
             left = bar(self._list_row(y), LIST_WIDTH, self._list_style(y), self.signs.ellipsis)
             gap = Segment(f"{self.signs.bound}", self.style_of("quiet"))
-            return Strip([*left, gap, *self._chart_row(y, width - LIST_WIDTH - 1)])
+            return Strip([*left, gap, *self.chart_row(y, width - LIST_WIDTH - 1)])
         if y < self.list_rows:
             return bar(self._list_row(y), width, self._list_style(y), self.signs.ellipsis)
-        return self._chart_row(y - self.list_rows, width)
+        return self.chart_row(y - self.list_rows, width)
 
     def _list_row(self, y: int) -> list[Part]:
         index = self.top + y
@@ -299,56 +284,6 @@ class Shown(Pane):
             return self.style_of
         tint = self.tint("cursor")
         return lambda name: self.style_of(name) + tint
-
-    def _chart_row(self, y: int, width: int) -> Strip:
-        d = self.drawing
-        if d is None or d.picture is None:
-            words = " drawing" if d is None else f" {d.words}"
-            return bar([Part(words if y == 0 else "", "quiet")], width, self.style_of)
-        if y == len(self._rows):
-            return bar(self._legend(), width, self.style_of, self.signs.ellipsis)
-        if y > len(self._rows):
-            return Strip.blank(width, self.rich_style)
-        strip = self._rows[y].adjust_cell_length(width, self.rich_style)
-        inside = len(self._rows) - 2  # rows above axis and ticks
-        for x, sign, style in (*d.points, (self.cursor, self.signs.bound, "busy")):
-            column = d.picture.column(x, d.view) if x == x else -1
-            is_here = y < inside if style == "busy" else y == 0
-            if column >= 0 and is_here:
-                strip = self._overlaid(strip, column, getattr(self.signs, sign, sign), style, width)
-        return strip
-
-    def _overlaid(self, strip: Strip, column: int, sign: str, style: str, width: int) -> Strip:
-        if column >= width:
-            return strip
-        under = strip.crop(column, column + 1).text
-        if style == "busy" and under.strip():  # what is drawn stays to be seen
-            sign = under
-        crossing = Style(reverse=True) if style == "busy" and sign == under else Style()
-        mark = Segment(sign, self.style_of(style) + crossing)
-        return Strip([*strip.crop(0, column), mark, *strip.crop(column + 1, width)], width)
-
-    def _legend(self) -> list[Part]:
-        d = self.drawing
-        assert d is not None and d.picture is not None
-        parts: list[Part] = []
-        for sign, colour, label in d.picture.legend:
-            parts.append(Part(sign, _STYLES.get(colour, "plain")))
-            parts.append(Part(f" {clean(label, self.host.config.ascii)}", "plain", glue=True))
-        parts += [Part(clean(words, self.host.config.ascii), style, 1) for words, style in d.remarks]
-        parts.append(Part(d.view.x_label, "quiet", 2, right=True))
-        return parts
-
-    def _details(self) -> list[Part]:
-        d, listed = self.drawing, self.listed
-        if d is None or listed is None or self.cursor != self.cursor:
-            return [Part(" h l move the cursor, the log follows", "quiet")]
-        by = listed.axis.by_iteration
-        where = f" iteration {self.cursor:,.0f}" if by else f" {duration(self.cursor)} after the start"
-        parts = [Part(where, "name")]
-        for n, (words, style) in enumerate(d.at(self.cursor), 1):
-            parts.append(Part(clean(words, self.host.config.ascii), style, n))
-        return parts
 
     def _reveal(self) -> None:
         self.at = min(max(self.at, 0), max(len(self.shown) - 1, 0))
@@ -444,9 +379,6 @@ class Shown(Pane):
         self.wanted = text
         self.at = 0
         self.draw()
-
-
-_STYLES = {"cyan": "busy", "magenta": "odd", "yellow": "warning", "green": "ok"}  # of the theme, for plotext's colours
 
 
 def number(value: float) -> str:
