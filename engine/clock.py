@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -26,6 +27,9 @@ _ZONES = {
     "Z": 0, "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
     "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "JST": 9, "KST": 9,
 }  # fmt: skip
+
+
+_TOLD = re.compile(rb"(?<!\d)((?:19|20)\d\d)[-/](\d\d)[-/](\d\d)[ T_]\d\d:\d\d:\d\d")
 
 
 class ClockContext(NamedTuple):
@@ -122,6 +126,16 @@ def _latest_days(month: Ints, day: Ints, in_day: Ints, latest_ns: int) -> Ints:
         fits = open_ & (days != NO_TIME) & (np.where(days == NO_TIME, 0, days) * DAY + in_day <= limit)
         found[fits] = days[fits]
     return found
+
+
+def latest_told(text: bytes) -> int:
+    """Return the latest date with a year among the stamps of some text, ns UTC; NO_TIME where there is none."""
+    found = [m for m in _TOLD.findall(text) if int(m[0]) in YEARS]
+    if not found:
+        return NO_TIME
+    year, month, day = (np.array([int(v)], np.int64) for v in max(found))
+    days = int(_days(year, month, day)[0])
+    return days * DAY if days != NO_TIME else NO_TIME
 
 
 def clock_spans(spans: Sequence[Span]) -> tuple[Span, ...]:

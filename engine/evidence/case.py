@@ -284,8 +284,18 @@ class Case:
         return int(np.median(np.diff(marked[-9:]))) if len(marked) > 2 else 1
 
     def is_most(self, count: int) -> bool:
-        """Tell whether so many ranks are more than half of those that wrote."""
-        return 2 * count > max(len(self.ranks), 1)
+        """Tell whether so many ranks are more than half of those that wrote, and of those that are known to exist."""
+        return 2 * count > max(len(self.ranks), len(self._known), 1)
+
+    @cached_property
+    def _known(self) -> set[int]:
+        """Ranks that wrote or that the layout of a named node holds; a node without either counts as one."""
+        j = self.journal
+        placed = {r for ranks in j.node_ranks.values() for r in ranks} | set(self.ranks)
+        if not placed or j.world_size <= len(placed):
+            return placed
+        empty = [n for n in {*j.nodes, *j.node_ranks} if not self.on_node(n) and not j.node_ranks.get(n)]
+        return set(range(j.world_size)) if empty else placed
 
 
 def _spread(words: str) -> list[int]:

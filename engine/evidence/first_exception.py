@@ -36,6 +36,8 @@ def judge(case: Case) -> list[Finding]:
         ranks_there = case.on_node(node)
         if len({case.node_of(r) for r in case.ranks} - {None}) > 1 or not ranks_there or _stands_alone(found):
             out.append(_of_node(node, found))
+            told = {s.rank for s in found if s.rank >= 0 and s.pattern.blames is Blames.NODE}
+            out += [_teller(case, rank, found) for rank in sorted(told)]
     return out
 
 
@@ -91,6 +93,14 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
         lead.pattern.actions,
         lead.pattern.id if lead.pattern.id != "python.exception" else "",
     )
+
+
+def _teller(case: Case, rank: int, found: list[Sighting]) -> Finding:
+    """The rank that met its node's fault is named with it, below what would accuse the rank itself."""
+    lead = next(s for s in found if s.rank == rank)
+    words = f"{word_ranks([rank])} met it: {lead.text.strip()[:160]}"
+    rows = first_rows(s for s in found if s.rank == rank)
+    return Finding(KIND, Strength.WEAK, words, rank, None, rows, True, UNKNOWN, lead.pattern.stage, lead.pattern.cause)
 
 
 def _of_node(node: str, found: list[Sighting]) -> Finding:

@@ -20,6 +20,8 @@ def judge(case: Case) -> list[Finding]:
     for s in case.sightings:
         if s.pattern.blames is Blames.PEER and s.role is not Role.CONTEXT:
             reporter = int(s.groups["writer"]) if "writer" in s.groups else s.rank
+            if reporter < 0 and (node := case.node_at(s.row)) in case.journal.nodes:
+                reporter = -2 - case.journal.nodes.index(str(node))  # a node speaks where no rank is known
             target = _target(case, s)
             if target is not None and not _is_self(case, reporter, target):
                 votes[target].setdefault(reporter, s)
@@ -65,4 +67,6 @@ def _target(case: Case, s: Sighting) -> Target | None:
 
 def _is_self(case: Case, reporter: int, target: Target) -> bool:
     rank, node = target
+    if reporter < UNKNOWN:
+        return case.journal.nodes[-2 - reporter] == node
     return reporter == rank if rank >= 0 else reporter >= 0 and case.node_of(reporter) == node

@@ -132,6 +132,7 @@ def _hearsay(case: Case, accused: set[int]) -> set[int]:
     if not any(s.rank in accused and s.pattern.blames is Blames.WRITER for s in case.roles(Role.INITIATING)):
         return set()
     told = [s for s in case.sightings if s.pattern.secondhand and s.pattern.blames is Blames.SUBJECT]
+    told += [s for s in case.sightings if s.pattern.blames is Blames.ABSENT]
     return {s.row for s in told if s.rank not in accused}
 
 
@@ -193,7 +194,9 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
         for s in case.sightings
         if s.rank == rank and s.pattern.secondhand and lead.kind in APART and int(j.event[s.row]) not in others
     ]
-    rare = told + [int(r) for r in rows if counts[int(j.event[r])] <= RARE and not j.marked[r] and r not in roles]
+    ticks = {int(j.event[row]) for row in case.ticks[:1]}
+    rows = rows[[int(e) not in ticks for e in j.event[rows]]]
+    rare = told + [int(r) for r in rows if counts[int(j.event[r])] <= RARE and r not in roles]
     texts = j.read(np.array(rare, dtype=np.int64)) if rare else []
     return [r for r, text in zip(rare, texts, strict=True) if not HARMLESS.search(text)]
 

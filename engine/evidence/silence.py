@@ -94,6 +94,8 @@ def _vanished(case: Case) -> list[Finding]:
         return []
     node = next(iter(gone))
     caused = [s for s in ends if s.role is Role.INITIATING and s.pattern.blames in (Blames.WRITER, Blames.NODE)]
+    if caused and not any(life.marked >= 0 for life in case.lives.values()):
+        return []  # nothing had begun that could stop
     strength = Strength.WEAK if caused else Strength.STRONG  # what ended the others may as well have ended it
     return [
         Finding(
