@@ -22,6 +22,7 @@ Ids = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 Matcher = Callable[["Snapshot", str, int, Event], Iterator[NDArray[np.integer]]]  # entries ≥ start that match a regex
 
+ALTERNATIVES = ("event", "site", "stage", "iteration")  # kinds of which an entry meets one filter that keeps
 CHUNK = 1 << 18  # rows looked at between two checks of `stop`
 
 
@@ -93,7 +94,7 @@ class EntryRows:
 class Filter(NamedTuple):
     """One condition on entries; `keep` shows only what meets it, else it is hidden."""
 
-    kind: str  # text event site level since until iterations
+    kind: str  # text event site level since until stage iteration iterations
     value: str
     keep: bool
     label: str = ""
@@ -173,10 +174,10 @@ class Viewer:
                 met = self._met(snapshot, condition, stop)
                 if not condition.keep:
                     bits &= ~met
-                elif condition.kind in kept and condition.kind in ("event", "site"):
+                elif condition.kind in kept and condition.kind in ALTERNATIVES:
                     kept[condition.kind] |= met
                 else:
-                    key = condition.kind if condition.kind in ("event", "site") else condition.words
+                    key = condition.kind if condition.kind in ALTERNATIVES else condition.words
                     kept[key] = met
             for met in kept.values():
                 bits &= met
@@ -212,6 +213,12 @@ class Viewer:
         if condition.kind == "iterations":
             low, _, high = condition.value.partition("-")
             return np.asarray((snapshot.iteration >= int(low)) & (snapshot.iteration <= int(high or low)))
+        if condition.kind == "stage":
+            return np.asarray(snapshot.stage == int(condition.value))
+        if condition.kind == "iteration":
+            low, _, high = condition.value.partition("-")
+            iteration = snapshot.iteration
+            return np.asarray((iteration >= int(low)) & (iteration <= int(high or low)))
         if condition.kind == "level":
             return np.asarray((snapshot.plans.level >= int(condition.value))[plan])
         column = snapshot.plans.site if condition.kind == "site" else snapshot.plans.event

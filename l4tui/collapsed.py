@@ -128,8 +128,9 @@ class CollapsedLens:
         )
         lines = []
         for key, told, who, kind, time, level, raised, site, count, flags, note in columns:
-            text, spans = self._written(told, count if flags & (RowFlag.FOLDED | RowFlag.FLOODED) else 0)
-            mark, tone = self._look(key, raised, level)
+            mark, tone = self._look(key, raised)
+            times = count if flags & (RowFlag.FOLDED | RowFlag.FLOODED) else 0
+            text, spans = self._written(told, times, first=mark == self._signs.is_value)
             lines.append(
                 Line(
                     key=key,
@@ -146,15 +147,22 @@ class CollapsedLens:
             )
         return lines
 
-    def _written(self, told: RowText, times: int) -> tuple[str, tuple[tuple[int, int, str], ...]]:
-        """Return a row's text with ranges and odd values marked; spans are (start, stop, style)."""
+    def _written(self, told: RowText, times: int, *, first: bool) -> tuple[str, tuple[tuple[int, int, str], ...]]:
+        """Return a row's text with ranges and odd values marked, these in front where they matter most.
+
+        Spans are (start, stop, style).
+        """
         body = clean(told.text, self._ascii)
         spans = [(s.start, s.end, "range") for s in told.spans] if len(body) == len(told.text) else []
         if times > 1:
             added = f"  x{times:,}"
             spans.append((len(body), len(body) + len(added), "quiet"))
             body += added
-        if told.odd:
+        if told.odd and first:
+            lead = ", ".join(self._odd(odd) for odd in told.odd) + "  "
+            spans = [(0, len(lead), "odd"), *((a + len(lead), b + len(lead), name) for a, b, name in spans)]
+            body = lead + body
+        elif told.odd:
             added = f"  {self._signs.odd_value} " + ", ".join(self._odd(odd) for odd in told.odd)
             spans.append((len(body), len(body) + len(added), "odd"))
             body += added
@@ -165,7 +173,7 @@ class CollapsedLens:
         short = value if len(value) <= VALUE_MAX else value[: VALUE_MAX - 1] + self._signs.ellipsis
         return f"{odd.rank if odd.rank >= 0 else self._signs.unknown}: {short}"
 
-    def _look(self, row: int, raised: bool, level: int) -> tuple[str, str]:
+    def _look(self, row: int, raised: bool) -> tuple[str, str]:
         """Return a row's mark and the style of its text."""
         marks = self._study.survey.marks if self._study is not None else ()
         mark = int(marks[row]) if row < len(marks) else 0

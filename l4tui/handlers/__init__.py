@@ -15,8 +15,10 @@ HANDLERS: dict[str, Handler] = {}  # action id → what it does; the text is a c
 ANSWERS: dict[str, Handler] = {}  # kind of question → what is done with the answer
 TYPING: dict[str, Handler] = {}  # kind of question → what is done while it is typed
 
-MODULES = ("moving", "seeking", "narrowing", "looking", "differing", "paning", "judging", "charting", "marking")
-MODULES += ("program",)
+MODULES = (
+    *("moving", "seeking", "narrowing", "conditions", "looking", "differing"),
+    *("paning", "judging", "charting", "marking", "program"),
+)
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from l4tui.study import Study
 
 SIDE = 16  # cells of a step sideways
+NO_NUMBER = ("nan", "inf", "infinity")
 MARGIN = 2  # pages that are read on either side
 
 
@@ -225,7 +226,8 @@ class Shown(Pane):
         for span in row.spans[column]:
             low, high = max(span.start, at), min(span.end, stop)
             if low < high:
-                style = under + self.tint("odd" if row.differs or len(self.columns) > 2 else "busy")
+                is_odd = row.differs or len(self.columns) > 2 or text[low:high].lstrip("+-").lower() in NO_NUMBER
+                style = under + self.tint("odd" if is_odd else "busy")
                 segments += [Segment(text[at:low], plain), Segment(text[low:high], style)]
                 at = high
         return [*segments, Segment(text[at:stop], plain)]
@@ -248,7 +250,7 @@ class Shown(Pane):
     def place(self) -> str:
         """What the keys do here."""
         dot = f" {self.signs.dot} "
-        return dot.join(("n N differences", "[ ] another rank", "r ranks", "Enter opens the line", "Esc closes"))
+        return dot.join(("n N differences", "[ ] rank", "r ranks", "Enter opens"))
 
     def title(self) -> list[Part]:
         """Before anything is read."""

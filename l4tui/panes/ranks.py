@@ -27,6 +27,8 @@ ORDER = (SUSPECT, FAILED, State.SILENT, State.BEHIND, State.AHEAD, State.WITH)
 STYLES_OF = {SUSPECT: "error", FAILED: "odd", State.SILENT: "warning", State.BEHIND: "busy", State.AHEAD: "busy"}
 LABEL_MAX = 12  # cells of a node's name
 GAP = 2  # cells between two nodes
+BESIDE_WORDS = 50  # cells of the details besides what sets a rank apart
+MANY = 0.25  # share of the ranks from which a failure is no news
 CHUNK = 64  # cells of a node in one row
 
 
@@ -62,6 +64,7 @@ class Shown(Pane):
         self.at = 0  # cell under the cursor
         self.top = 0
         self._lines: list[list[Group]] = []
+        self._many_failed = False
         self._cell = 1  # cells of the terminal for a rank
         self._laid_out = (0, 0, 0)
 
@@ -77,6 +80,8 @@ class Shown(Pane):
         worst = min(range(len(ranks)), key=lambda i: (ORDER.index(self.cells[i].state), i), default=0)
         self.at = ranks.index(rank) if rank in ranks else worst
         self._laid_out = (0, 0, 0)
+        failed = sum(cell.state == FAILED for cell in self.cells)
+        self._many_failed = failed > MANY * len(self.cells)  # then the eye is not drawn to all of them
         self.refresh()
 
     # Layout
@@ -149,7 +154,8 @@ class Shown(Pane):
         text = self.sign(cell.state)
         if self._cell > 1:
             text = f"{text}{cell.rank:<{self._cell - 1}}"
-        style = self.style_of(STYLES_OF.get(cell.state, "quiet"))
+        name = STYLES_OF.get(cell.state, "quiet")
+        style = self.style_of("quiet" if cell.state == FAILED and self._many_failed else name)
         if index == self.at:
             style = self.style_of("chip") + style
         return Segment(text, style)
@@ -160,13 +166,13 @@ class Shown(Pane):
         cell = self.cells[self.at]
         parts = [Part(f" rank {cell.rank}", "name"), Part(cell.node, "plain", 3)]
         parts.append(Part(cell.state, STYLES_OF.get(cell.state, "ok"), 0))
-        if cell.words:
-            parts.append(Part(cell.words, "plain", 1))
         if cell.iteration >= 0:
             parts.append(Part(f"iteration {cell.iteration:,}", "plain", 2))
         if cell.time != NO_TIME:
             parts.append(Part(f"last line {clock(cell.time, 8)}", "quiet", 4))
         parts.append(Part(f"{cell.lines:,} lines", "quiet", 5))
+        room = max(self.size.width - BESIDE_WORDS, 20)
+        parts.append(Part(fit(cell.words, room, self.signs.ellipsis).rstrip() if cell.words else "", "plain"))
         return parts
 
     # Keys

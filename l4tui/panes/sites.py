@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.segment import Segment
 from textual.strip import Strip
 
@@ -16,7 +17,7 @@ from l4tui.widgets.bars import Part
 from l4tui.widgets.cells import clean, fit
 
 if TYPE_CHECKING:
-    from l4tui.engine.snapshot import Snapshot
+    from l4tui.engine.progress import Ranks
     from l4tui.screens.job import JobScreen
     from l4tui.study import Study
 
@@ -37,6 +38,7 @@ class Board(NamedTuple):
     columns: tuple[str, ...]  # names
     by: By
     nodes: bool
+    is_role: NDArray[np.bool_]  # per row: written by those that speak for others, as usual
 
 
 class Shown(Pane):
@@ -55,7 +57,7 @@ class Shown(Pane):
 
     def gather(self, study: Study) -> object:
         """Count and set in order."""
-        return board_of(study.snapshot, self._counting, self.by, self.nodes, self.host.config.ascii)
+        return board_of(study, self._counting, self.by, self.nodes, self.host.config.ascii)
 
     def show(self, gathered: object) -> None:
         """Take over a matrix, keeping the cursor's thing and column."""
@@ -93,7 +95,7 @@ class Shown(Pane):
             m = self.board.matrix
             parts.append(Part(f"{len(m.things):,} {self.signs.times} {len(m.columns):,}", "quiet", 1))
             for step, sign in ((3, 3), (-3, -3)):
-                many = int(np.count_nonzero((m.deviation == step).any(axis=0)))
+                many = int(np.count_nonzero((m.deviation[~self.board.is_role] == step).any(axis=0)))
                 if many:
                     words = f"{self.sign(sign)} {many:,} {over if many > 1 else over[:-1]} {WORDS[step]}"
                     parts.append(Part(words, STYLES_OF[step], 2))
@@ -141,7 +143,7 @@ class Shown(Pane):
         ]
         steps = m.deviation[line, self.left : self.left + self._room].tolist()
         for x, step in enumerate(steps):
-            style = self.style_of(STYLES_OF[step])
+            style = self.style_of("quiet" if self.board.is_role[line] else STYLES_OF[step])
             if is_here and self.left + x == self.column:
                 style = self.style_of("chip") + style
             segments.append(Segment(self.sign(step), style))
@@ -216,7 +218,9 @@ class Shown(Pane):
         """To the next cell that is far from the usual, row by row."""
         assert self.board is not None
         m = self.board.matrix
-        flat = np.flatnonzero(np.abs(m.deviation).ravel() == 3)
+        far = np.abs(m.deviation) == 3
+        told = far & ~self.board.is_role[:, None]
+        flat = np.flatnonzero((told if told.any() else far).ravel())
         here = self.line * len(m.columns) + self.column
         ahead = flat[flat > here] if step > 0 else flat[flat < here]
         if len(flat):
@@ -245,8 +249,9 @@ class Shown(Pane):
         self.scope_to(ranks, (*others, wanted))
 
 
-def board_of(snapshot: Snapshot, counting: Counting, by: By, nodes: bool | None, ascii_only: bool) -> Board:
+def board_of(study: Study, counting: Counting, by: By, nodes: bool | None, ascii_only: bool) -> Board:
     """Count by call site or event and by rank or node; what differs most comes first."""
+    snapshot = study.snapshot
     counting.update(snapshot)
     if nodes is None:
         ranks, things = len(snapshot.counts().per_rank), len(snapshot.sites if by is By.SITE else snapshot.templates)
@@ -255,7 +260,8 @@ def board_of(snapshot: Snapshot, counting: Counting, by: By, nodes: bool | None,
     few = np.count_nonzero(m.deviation, axis=1)
     heavy = np.abs(m.deviation).max(axis=1, initial=0)
     is_told = (few > 0) & (3 * few <= max(len(m.columns), 3))  # what many do otherwise is no deviation of somebody
-    order = np.lexsort((-m.counts.sum(axis=1), few, -heavy * is_told))
+    roles = np.zeros(len(m.things), np.bool_) if nodes else role_rows(m, study.ranks)
+    order = np.lexsort((-m.counts.sum(axis=1), few, -heavy * (is_told & ~roles)))
     m = Matrix(m.things[order], m.columns, m.counts[order], m.usual[order], m.deviation[order])
     names = snapshot.sites if by is By.SITE else snapshot.templates
     labels = tuple(clean(short_site(names[i]) if by is By.SITE else names[i], ascii_only) for i in m.things.tolist())
@@ -264,4 +270,14 @@ def board_of(snapshot: Snapshot, counting: Counting, by: By, nodes: bool | None,
         columns = tuple(clean(short[i], ascii_only) for i in m.columns.tolist())
     else:
         columns = tuple(str(rank) for rank in m.columns.tolist())
-    return Board(m, labels, columns, by, nodes)
+    return Board(m, labels, columns, by, nodes, roles[order])
+
+
+def role_rows(m: Matrix, ranks: Ranks) -> NDArray[np.bool_]:
+    """Say which things are written by the first or last rank, of the job or of each node, as is usual."""
+    first_of_node = ranks.rank[np.unique(ranks.node, return_index=True)[1]]
+    last_of_node = ranks.rank[::-1][np.unique(ranks.node[::-1], return_index=True)[1]]
+    ends = ranks.rank[[0, -1]] if len(ranks.rank) else ranks.rank
+    sets = {frozenset(some.tolist()) for some in (first_of_node, last_of_node, ends, ends[:1], ends[1:])}
+    told = [frozenset(m.columns[row > 0].tolist()) for row in m.deviation]
+    return np.array([who in sets for who in told], np.bool_)

@@ -123,10 +123,10 @@ async def test_no_rank_no_harm() -> None:
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_matrix_scopes_to_a_cell_and_hides_a_site(failed: Path, size: tuple[int, int]) -> None:
     async with opened(failed, size) as (pilot, screen):
-        await press(pilot, screen, SITES)
-        board = screen.pane.board
-        assert abs(int(board.matrix.deviation[0, screen.pane.column])) == 3
-        label, rank = board.labels[0], board.columns[screen.pane.column]
+        await press(pilot, screen, SITES, "d")
+        board, line = screen.pane.board, screen.pane.line
+        assert abs(int(board.matrix.deviation[line, screen.pane.column])) == 3
+        label, rank = board.labels[line], board.columns[screen.pane.column]
         assert any(label in row and "▲" in row for row in picture(screen))
         await press(pilot, screen, "x")
         assert [(f.kind, f.keep) for f in screen.scope.filters] == [("site", False)]
