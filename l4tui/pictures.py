@@ -43,6 +43,14 @@ PICTURES = (
     Picture("histogram", "elastic-restart", (120, 36), ("i",)),
     Picture("fields", "rank-exception", (120, 36), ("a", "p")),
     Picture("help", "healthy", (120, 40), ("?",)),
+    Picture("collapsed", "nan-rank", (120, 36), ("d",)),
+    Picture("collapsed-80x24", "hang-collective", (80, 24), ("d",)),
+    Picture("unfolded", "rank-exception", (120, 36), ("d", "k", "k", "k", "z")),
+    Picture("ranks", "hang-collective", (160, 48), ("2",)),
+    Picture("ranks-1024", "straggler", (120, 40), ("2",), 1024, 128),
+    Picture("sites", "nan-rank", (120, 40), ("5", "d")),
+    Picture("compare", "rank-exception", (160, 48), ("d", "|")),
+    Picture("compare-80x24", "nan-rank", (80, 24), ("d", "|")),
 )
 
 
@@ -68,7 +76,8 @@ async def _settled(pilot: Pilot[int], *, judged: bool = False) -> None:
     for _ in range(int(PATIENCE_S / 0.05)):
         await pilot.pause(0.05)
         screen = next((s for s in pilot.app.screen_stack if isinstance(s, JobScreen)), None)
-        settled = screen is not None and screen.is_settled and (screen.ruling.version >= 0 or not judged)
+        settled = screen is not None and screen.is_settled and screen.study is not None
+        settled = settled and (screen.ruling.version >= 0 or not judged)
         calm = calm + 1 if settled else 0
         if calm == CALM:
             return
@@ -81,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="l4tui-pictures-") as name:
         for picture in PICTURES:
-            folder = Path(name) / picture.scenario / "job-4711"
+            folder = Path(name) / f"{picture.scenario}-{picture.ranks}" / "job-4711"
             if not folder.exists():
                 write(folder, picture.scenario, ranks=picture.ranks, nodes=picture.nodes, seed=7, bytes_wanted=BYTES)
                 (folder / "truth.json").unlink(missing_ok=True)

@@ -203,6 +203,8 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
             self.view.set_following(False)
             self.view.go(self.view.rows.position(self.view.rows.key_of(entry)), place="middle")
         self._search_on(update.renumbered)
+        if self.feed.progress >= 1.0:
+            self.study_on(final=not self.is_live)
         self.tell()
         self.feed.taken()
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BESIDE = 150  # cells of width from which a pane stands beside the log
 BELOW = 34  # and rows of height from which it stands below it
 LEAST = 9  # rows of a pane below
+REST_LEAST_S = 1.0  # and at least so long
 REST = 4.0  # a study is followed by a pause this many times as long as it took
 
 
@@ -166,7 +167,8 @@ class PaneScreen(Screen[None]):
         try:
             self.post_message(self.Studied(self.analyst.study(snapshot, final=final)))
         finally:
-            self._study_from = time.monotonic() + REST * (time.monotonic() - began)
+            now = time.monotonic()
+            self._study_from = now + max(REST * (now - began), REST_LEAST_S)
             self._studying = False
 
     @on(Studied)
