@@ -97,10 +97,10 @@ def _minority(case: Case) -> list[Finding]:
     strength = Strength.STRONG
     if len(groups) > 1:
         by_node = pattern.cause == "version" and all(case.node_of(r) for r in doing)  # an image is a node's
-        sizes = sorted(groups.values(), key=lambda rs: len({case.node_of(r) for r in rs} if by_node else rs))
+        size = {id(rs): (len({case.node_of(r) for r in rs}) if by_node else 0, len(rs)) for rs in groups.values()}
+        sizes = sorted(groups.values(), key=lambda rs: size[id(rs)])
         accused = sizes[0]
-        few, many = (len({case.node_of(r) for r in rs} if by_node else rs) for rs in (sizes[0], sizes[-1]))
-        if few == many:
+        if size[id(sizes[0])] == size[id(sizes[-1])]:
             accused, strength = [r for ranks in sizes for r in ranks], Strength.WEAK
     elif len(pairs) > 1:
         top = max(named.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from l4tui.demo import kernel, launchers
 from l4tui.demo.faults.base import Fault, Scenario
 from l4tui.demo.ink import SECOND
+from l4tui.demo.job import Job
 from l4tui.demo.launchers import Death
 from l4tui.demo.stages import bus_of
 from l4tui.demo.steps import MS, Step
@@ -78,6 +79,17 @@ class ForwardException(Dies):
         self.job.raise_on(rank, now, traceback(frames, "IndexError: index out of range in self"))
 
 
+def _end_told(job: Job, rank: int, signal: int, name: str, words: str) -> tuple[str, ...]:
+    """Return what the launcher writes of a rank that a signal ended; words is a regex of mpirun's and srun's."""
+    pid = job.pids[rank]
+    if launchers.uses_agents(job):
+        ended = rf"failed \(exitcode: -{signal}\) local_rank: \d+ \(pid: {pid}\)"
+        return (ended, rf"\({name}\) received by PID {pid}\b")
+    if job.spec.layout == "mpirun":
+        return (rf"process rank {rank} with PID {pid} .*\(({words})\)",)
+    return (rf"task {rank}: ({words})",)
+
+
 class Killed(Dies):
     """The kernel kills one rank for host memory; the rank itself says nothing."""
 
@@ -87,17 +99,11 @@ class Killed(Dies):
     def told(self) -> None:
         job, rank = self.job, self.ranks[0]
         pid = job.pids[rank]
-        if launchers.uses_agents(job):
-            self.patterns = (
-                rf"failed \(exitcode: -9\) local_rank: \d+ \(pid: {pid}\)",
-                rf"\(SIGKILL\) received by PID {pid}\b",
-            )
-        elif job.spec.layout == "mpirun":
-            self.patterns = (rf"process rank {rank} with PID {pid} .*\(Killed\)",)
-        else:
-            self.patterns = (rf"task {rank}: (Killed|Out Of Memory)",)
-        self.patterns += (rf"Out of memory: Killed process {pid} |oom-kill:.*pid={pid}\b",)
+        self.patterns = _end_told(job, rank, 9, "SIGKILL", "Killed|Out Of Memory")
+        self.patterns += (rf"invoked oom-killer|[Oo]ut of memory: Killed process {pid} |oom-kill:.*pid={pid}\b",)
         self.scopes = tuple("agent" for _ in self.patterns)
+        if job.spec.layout in ("srun", "ranks"):
+            self.patterns, self.scopes = (r"Detected 1 oom_kill event", *self.patterns), ("any", *self.scopes)
 
     def speak(self, rank: int, now: int) -> None:
         job, node = self.job, self.job.node_of(rank)
@@ -118,7 +124,10 @@ class Segfault(Dies):
     code = -11
 
     def told(self) -> None:
-        self.patterns, self.scopes = (r"Fatal Python error: Segmentation fault",), ("culprit",)
+        self.patterns = _end_told(self.job, self.ranks[0], 11, "SIGSEGV", "Segmentation fault")
+        self.scopes = tuple("agent" for _ in self.patterns)
+        self.patterns += (r"Fatal Python error: Segmentation fault",)  # what the launcher tells of the same end counts
+        self.scopes += ("any",)
 
     def speak(self, rank: int, now: int) -> None:
         thread = f"0x{int(self.rng.integers(1 << 44, 1 << 46)):016x}"

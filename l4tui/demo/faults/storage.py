@@ -82,7 +82,7 @@ class Retries(Fault):
             r"giving up on shard_\d+\.bin after 5 attempts",
             r"GET shard_\d+\.bin failed with status 503, attempt",
         )
-        self.scopes = ("culprit", "culprit")
+        self.scopes = ("culprit", "any")  # the last error tells how often it was tried
 
     def strike(self, step: Step | None) -> None:
         job, deaths = self.job, []
