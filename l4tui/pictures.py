@@ -45,7 +45,7 @@ PICTURES = (
     Picture("help", "healthy", (120, 40), ("?",)),
     Picture("collapsed", "nan-rank", (120, 36), ("d",)),
     Picture("collapsed-80x24", "hang-collective", (80, 24), ("d",)),
-    Picture("unfolded", "rank-exception", (120, 36), ("d", "k", "k", "k", "z")),
+    Picture("unfolded", "hang-collective", (120, 36), ("d", "enter")),
     Picture("ranks", "hang-collective", (160, 48), ("2",)),
     Picture("ranks-1024", "straggler", (120, 40), ("2",), 1024, 128),
     Picture("sites", "nan-rank", (120, 40), ("5", "d")),
