@@ -241,7 +241,7 @@ class _Decision:
         kinds: dict[str, set[str | int]] = defaultdict(set)
         for agent in self.agents:
             kinds[agent.kind].add(agent.name)
-        if len(self.hosts) > 1 or any(len(names) > 1 for names in kinds.values()):
+        if len(self.hosts) > 1 or any(len(names) > 1 for names in kinds.values()) or kinds["number"] - {0}:
             return False
         if max(evidence.nodes_told, default=1) > 1 or len(evidence.index_ranks) > 1:
             return False

@@ -70,6 +70,8 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
         texts, tags = _strip(texts, [fmt.narrowed(p) if p else fmt for fmt, p in accepted])
         for key, some in tags.items():
             seen_tags.setdefault(key, []).extend(some)
+        if any(_is_of_one(fmt) for fmt, _ in accepted):
+            hints = hints._replace(is_own=True)
     known = {fmt.name: fmt for fmt in (*built_in(), *extra)}
     lanes = [n for n in seen_tags if n in rest or n not in ("torch-rank", "torch-rank-any")]
     used = [known[n].narrowed(rest[n]) if n in rest else known[n] for n in lanes]
@@ -172,6 +174,12 @@ def _is_rare(hits: Hits, hints: Hints) -> bool:
     if hits.total < few or len(hits.at) >= rare * hits.total:
         return False
     return _longest_run(hits.at) < ROW
+
+
+def _is_of_one(fmt: Format) -> bool:
+    """Say whether a tag stands for one process that is no launcher; srun's tasks are often torchrun."""
+    names = {name for name, _ in fmt.fields}
+    return "local_rank" in names or ("task" in names and fmt.family == "chunk")
 
 
 def _longest_run(at: Sequence[int]) -> int:

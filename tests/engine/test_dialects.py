@@ -210,3 +210,11 @@ def test_pairs_of_imitations_are_no_run_of_tags() -> None:
 def test_a_run_of_sure_tags_counts_however_long_the_rest() -> None:
     log = [*_messages(900), *(b"[1,%d]<stdout>:x" % (k % 4) for k in range(8))]
     assert told(Parser(detect(log)), b"[1,3]<stdout>:x")["task"] == "3"
+
+
+def test_a_few_tags_behind_a_torchrun_tag_are_text() -> None:
+    log = [b"[trainer%d]:" % (k % 2) + PLAIN[k % len(PLAIN)] for k in range(40)] + [b"[trainer1]:[1,0]<stdout>:x"]
+    parser = Parser(detect(log))
+    assert told(parser, log[-1]) == {"local_rank": "1"}
+    labelled = [b"%d: " % (k % 2) + PLAIN[k % len(PLAIN)] for k in range(40)] + [b"1: [default0]:x"] * 4
+    assert told(Parser(detect(labelled)), labelled[-1])["local_rank"] == "0"

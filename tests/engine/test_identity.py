@@ -457,3 +457,7 @@ def test_agents_that_a_rendezvous_may_have_sorted_have_no_rank() -> None:
     assert resolve(tags, world_size=4)[0] == [0, 1, 2, 3]
     again = [(Speaker(0, epoch=1, task=t, local_rank=j), "x") for t in range(2) for j in range(2)]
     assert resolve(tags + again, world_size=4)[0] == [-1] * 8
+
+
+def test_one_node_that_is_not_the_first_is_not_the_only_one() -> None:
+    assert resolve([(Speaker(0, task=1, local_rank=j), "x") for j in range(2)])[0] == [-1, -1]
