@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 
 from l4tui.engine import preview
@@ -24,6 +24,7 @@ from l4tui.engine.order import OrderCache
 from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
 from l4tui.engine.ranges import WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
+from l4tui.engine.reader import UNFINISHED_S, Reader
 from l4tui.engine.resuming import keep, take_up
 from l4tui.engine.sampling import sample
 from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
@@ -32,22 +33,8 @@ from l4tui.engine.store import Store
 
 WORTH_KEEPING = 0.02  # share of new text from which an index is written again
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
-UNFINISHED_S = 1.0  # a last line without its newline is shown once nothing has been added to it for so long
 __all__ = ["Job", "Options"]
 Progress = Callable[[int, int], None]
-
-
-@dataclass
-class Reader:
-    """How far a source has been read, and in which dialect."""
-
-    source: Source
-    dialect: Dialect
-    at: int = 0  # bytes merged
-    inside: bool = False  # the last block ended inside a line
-    judged: int = 0  # size at which the dialect was found
-    grown_at: float = 0.0  # monotonic seconds
-    holds: bool = False  # an unfinished last line has been held back
 
 
 class Job:
@@ -72,6 +59,7 @@ class Job:
         self.remarks: list[str] = []  # what a person may want to know about the reading
         self._dating = Dating()
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
+        self.unfinished: tuple[str, bytes] | None = None  # path and end of the line that is being written
         self._early: Snapshot | None = None  # of the tails, while the rest is read
         self._workers = Workers(self.options.jobs, self.options.dask)
         self._lock = threading.RLock()
@@ -175,7 +163,8 @@ class Job:
             source = reader.source
             to_its_end = source.is_inflated or (final and source.feed is not None)
             try:
-                self._read(reader, None if to_its_end else source.size(), stop, final, told)
+                ended = final or reader.is_silent()
+                self._read(reader, None if to_its_end else source.size(), stop, ended, told)
             except SourceError as error:
                 self.problems[source.index] = str(error)
             done += reader.at - before
@@ -192,11 +181,14 @@ class Job:
         for change in self.follower.poll(now):
             with self._told_of(change.source.index):
                 self._take(change, now, stop)
-        for reader in self.readers:
-            waited = now - reader.grown_at
-            if reader.holds and waited >= UNFINISHED_S and not stop.is_set():
+        holding = [reader for reader in self.readers if reader.holds]
+        for reader in holding:
+            if now - reader.grown_at >= UNFINISHED_S and not stop.is_set():
                 with self._told_of(reader.source.index):
                     self._read(reader, reader.source.size(), stop, final=True, told=_nobody)
+        newest = max(holding, key=lambda reader: reader.grown_at, default=None)
+        text = newest.held(now) if newest is not None else b""
+        self.unfinished = (newest.source.path, text) if newest is not None and text else None
         return before != (self.generation, self.version)
 
     @contextlib.contextmanager
@@ -274,7 +266,8 @@ class Job:
             if reader.judged < SETTLED:
                 self._judge(reader, size)
             context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
-            ranges.append(Range(reader.source, 0, size, reader.dialect, context, final))
+            ended = final or reader.is_silent()
+            ranges.append(Range(reader.source, 0, size, reader.dialect, context, ended))
         total = sum(one.end for one in ranges)
         done = 0
         for packed in self._workers.run(map_task, tasks_of(ranges, self.options.jobs, self.options.formats), stop):

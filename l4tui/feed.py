@@ -27,6 +27,8 @@ FOLLOW_S = 0.25  # and while following no faster than this, which bounds the tra
 class Live(Protocol):
     """What the feed needs of a job."""
 
+    unfinished: tuple[str, bytes] | None  # path and end of a last line that is being written
+
     def read_all(self, stop: threading.Event, progress: Callable[[int, int], None], final: bool) -> None:
         """Read all there is; `final`: a last line without its end is a line."""
 
@@ -118,6 +120,11 @@ class Feed:
         """Whether everything has been read and the screen has taken all of it."""
         with self._wake:
             return self.progress >= 1.0 and self._free and not (self._dirty or self._rescoped) and not self._making
+
+    @property
+    def unfinished(self) -> tuple[str, bytes] | None:
+        """Path and end of the last line, as long as it is being written."""
+        return self._job.unfinished
 
     def set_scope(self, scope: Scope) -> None:
         """Ask for other rows; they come as an update."""

@@ -51,6 +51,7 @@ class Telling:
     status: StatusBar
     is_mounted: bool
     _finder: Finder | None
+    _written: tuple[tuple[int, bool], float] = ((-1, False), 0.0)  # of how many sources, all read; Unix seconds
     _said: str
     _said_style: str
     _said_at: float
@@ -141,8 +142,23 @@ class Telling:
 
     def _quiet_s(self) -> float:
         """Seconds since anything was written."""
-        written = max((getattr(source, "mtime", 0) for source in self.snapshot.sources), default=0) / 1e9
+        if self.feed.grown_at is not None:
+            return time.monotonic() - self.feed.grown_at
+        sources = self.snapshot.sources
+        known = len(sources), self.feed.progress >= 1.0
+        if known != self._written[0]:  # asked once: 4,096 files take 15 ms, and their growth is seen anyway
+            self._written = known, max((getattr(source, "mtime", 0) for source in sources), default=0) / 1e9
+        written = self._written[1]
         return max(time.time() - written, 0.0) if written else 0.0
+
+    def _unfinished(self) -> str:
+        """Tell the line that is being written: it joins the log when it ends."""
+        held = self.feed.unfinished
+        if held is None:
+            return ""
+        path, text = held
+        shown = text.rstrip(b"\r").rpartition(b"\r")[2].decode("utf-8", "replace").strip()
+        return f"{PurePath(path).name} writes: {shown}" if shown and self.view.following else ""
 
     def _situation(self) -> Situation:
         counts = self.snapshot.counts()
@@ -166,8 +182,8 @@ class Telling:
             waiting=view.waiting,
             place=self._place(),
             row=view.row,
-            message=said or self.feed.failure,
-            message_style=self._said_style if said else "error",
+            message=said or self.feed.failure or self._unfinished(),
+            message_style=self._said_style if said else "error" if self.feed.failure else "busy",
         )
 
     def _chips(self) -> tuple[str, ...]:

@@ -65,12 +65,13 @@ def test_pipe_with_a_prompt_does_not_hold_up_the_others():
     job = Job([open_pipe(out)], follow=True)
     os.close(out)
     os.write(into, b"password: ")
-    until(job, lambda: job.snapshot().length == 1)
+    until(job, lambda: job.unfinished == ("-", b"password: "))
     began = time.monotonic()
     job.poll()
     assert time.monotonic() - began < 1
     os.write(into, b"ok\n")
     until(job, lambda: job.readers[0].at == 13)
+    assert job.snapshot().length == 1
     os.close(into)
     job.close()
 
@@ -124,7 +125,7 @@ def test_a_number_too_large_is_no_iteration(tmp_path):
 
 
 def test_a_line_written_bit_by_bit_is_one_line_and_one_record(tmp_path, monkeypatch):
-    monkeypatch.setattr("l4tui.engine.job.UNFINISHED_S", 0.0)
+    monkeypatch.setattr("l4tui.engine.job.UNFINISHED_S", 0.0)  # as if it had long been silent
     path = tmp_path / "job.log"
     head = b"".join(b"[rank%d]: 2026-01-31 12:03:%02d,000 - run - INFO - step %d\n" % (n % 4, n, n) for n in range(40))
     path.write_bytes(head)

@@ -151,6 +151,7 @@ class FakeJob:
 
     def __init__(self, length: int = 1000, odd: dict[int, str] | None = None) -> None:
         self.odd = odd or {}
+        self.unfinished: tuple[str, bytes] | None = None
         self._state = FakeSnapshot(length, odd=self.odd)
         self._news = Event()
         self._grown = False
