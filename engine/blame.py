@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -127,7 +127,7 @@ def combine(case: Case, found: Sequence[Finding], job: Sequence[Finding], weight
         (_candidate(r, case.node_of(r), parts, weights) for r, parts in of_rank.items()),
         key=lambda c: (-c.decibans, c.rank),
     )
-    nodes = _nodes(case, ranks, nodes_own, weights)
+    nodes = _nodes(ranks, nodes_own, weights)
     return _decide(case, ranks, nodes, list(job), weights)
 
 
@@ -144,7 +144,7 @@ def _candidate(rank: int, node: str | None, parts: Iterable[tuple[float, Finding
 
 
 def _nodes(
-    case: Case, ranks: Sequence[Candidate], own: Mapping[str, Sequence[Finding]], weights: Weights
+    ranks: Sequence[Candidate], own: Mapping[str, Sequence[Finding]], weights: Weights
 ) -> list[Candidate]:
     """A node weighs what its heaviest rank weighs, or what is said of the node itself."""
     best: dict[str, Candidate] = {}
@@ -209,6 +209,3 @@ def _is_nodes(case: Case, together: list[Candidate], nodes: list[Candidate]) -> 
     if None in there or len({case.node_of(r) for r in case.ranks}) < 2:
         return False
     return len(accused) > 1 and all(set(case.on_node(str(n))) <= accused for n in there)
-
-
-Ranker = Callable[[Case], list[tuple[int, float]]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from threading import Event
 from typing import NamedTuple
 
-from l4tui.engine.sources import Source, SourceError, TextLost
+from l4tui.engine.sources import Source, TextLost
 
 BLOCK = 2 << 20
 LONGEST = 16 << 20  # a longer line comes in pieces of this size: memory stays bounded
@@ -117,33 +117,3 @@ def _next_line(source: Source, at: int, end: int) -> int:
             return at + newline + 1
         at += len(data)
     return end
-
-
-def tail_start(source: Source, lines: int, most: int = 1 << 20) -> int:
-    """Return the start of the last `lines` lines, looking back at most `most` bytes: the first page of any log."""
-    end = source.size()
-    low = max(0, end - most)
-    data = source.pread(low, end - low)
-    at = len(data) - 1 if data.endswith(b"\n") else len(data)
-    for _ in range(lines):
-        at = data.rfind(b"\n", 0, max(at, 0))
-        if at < 0:
-            return low if low == 0 else low + data.find(b"\n") + 1
-    return low + at + 1
-
-
-def read_lines(source: Source, most: int = 1 << 18) -> list[bytes]:
-    """Return the whole lines within the first `most` bytes (the last one too where the source ends): for detection.
-
-    A source that cannot be read has none.
-    """
-    try:
-        data = source.pread(0, most)
-        while len(data) < most and source.more():
-            data = source.pread(0, most)
-    except SourceError:
-        return []
-    lines = data.split(b"\n")
-    if lines[-1] == b"" or len(data) == most:
-        lines.pop()
-    return lines

@@ -41,7 +41,7 @@ class OpenFile:
     A pinned file keeps its descriptor: its path no longer leads to it (unlinked, renamed, a pipe's spill).
     """
 
-    __slots__ = ("_fd", "_pool", "_users", "identity", "path", "pinned")
+    __slots__ = ("_fd", "_users", "identity", "path", "pinned")
 
     def __init__(self, path: str, identity: tuple[int, int] | None = None, fd: int = -1) -> None:
         self.path = path
@@ -49,7 +49,6 @@ class OpenFile:
         self.pinned = fd >= 0
         self._fd = fd
         self._users = 0
-        self._pool: Descriptors | None = None
         if fd >= 0:
             found = os.fstat(fd)
             self.identity = (found.st_dev, found.st_ino)

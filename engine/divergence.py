@@ -66,13 +66,6 @@ class Survey(NamedTuple):
         return [d for d in self.found if d.is_stop]
 
 
-def divergences(
-    snap: Snapshot, table: RowTable | None = None, *, final: bool = True, follows: Follows | None = None
-) -> list[Divergence]:
-    """Return the differences between ranks, most telling first; see `survey`."""
-    return list(survey(snap, table, final=final, follows=follows).found)
-
-
 def survey(
     snap: Snapshot, table: RowTable | None = None, *, final: bool = True, follows: Follows | None = None
 ) -> Survey:

@@ -47,14 +47,6 @@ def patterns() -> tuple[NamePattern, ...]:
     )
 
 
-def name_of(path: PurePath, siblings: Sequence[PurePath] = ()) -> SourceName:
-    """Return what one relative path tells, given the paths of the same job."""
-    paths = list(siblings)
-    if path not in paths:
-        paths.append(path)
-    return names_of(paths)[paths.index(path)]
-
-
 def names_of(paths: Sequence[PurePath]) -> list[SourceName]:
     """Return what each relative path of a job tells, given all of them."""
     plain = [_ROTATED.sub("", _PACKED.sub("", path.as_posix())) for path in paths]

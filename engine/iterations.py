@@ -111,8 +111,3 @@ class FillCache:
             filled = told.copy()
             filled[entries] = np.where(told[entries] < 0, timeline.at(snap.clock[entries]), told[entries])
             return filled
-
-
-def fill_by_time(snap: Snapshot) -> NDArray[np.int32]:
-    """Return the iteration of every entry; sources without markers follow the job's by time."""
-    return FillCache().of(snap)

@@ -40,7 +40,7 @@ def state_of(store: Store, merger: Merger) -> tuple[dict[str, Any], dict[str, np
     table = {
         "formats": names,
         "plan_formats": [at[name] for name in book.formats],
-        "plan_keys": [[_text(key.key), _text(key.site), key.loose] for key in book.keys()],
+        "plan_keys": [[_text(key.key), _text(key.site), key.loose] for key in book.keys()],  # noqa: SIM118  (no dict)
         "sites": book.sites,
         "shapes": [_text(shape) for shape in book.shapes],
         "templates": list(book.events.templates()),

@@ -110,7 +110,7 @@ class Mapper:
         time, dateless = self._times(raw, begin, plan)
         if loose.any():
             flags = flags | np.where(loose, np.uint16(Flag.LOOSE), np.uint16(0))
-            self._read_loose(t.data, begin, plan, np.flatnonzero(loose), speaker, time, dateless, mark)
+            self._read_loose(t.data, begin, np.flatnonzero(loose), speaker, time, dateless, mark)
         mark[mark > MOST_ITERATION] = UNKNOWN
         flags = flags | np.where(time != NO_TIME, np.uint16(Flag.TIMED), np.uint16(0))
         flags |= np.where(mark >= 0, np.uint16(Flag.MARKED), np.uint16(0))
@@ -299,7 +299,7 @@ class Mapper:
     # lines that are read one by one
 
     def _read_loose(
-        self, data: bytes, begin: np.ndarray, plan: np.ndarray, rows: np.ndarray,
+        self, data: bytes, begin: np.ndarray, rows: np.ndarray,
         speaker: np.ndarray, time: np.ndarray, dateless: np.ndarray, mark: np.ndarray,
     ) -> None:  # fmt: skip
         for i in rows.tolist():

@@ -100,10 +100,10 @@ class Merger:
         lane = self._lane.view()[speaker]
         order = lane_order(lane)
         whose = adopt(lane, line_class, self._lane_kind.view()[lane], carry.adoption)
-        heads = assemble(whose, line_class, flags, self._records, self.store.length, order if whose is lane else None)
+        heads = assemble(whose, line_class, self._records, self.store.length, order if whose is lane else None)
         iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan], order)
         stage = carry_stages(self.book.stage_action.view()[plan], lane, self.stages, source, order)
-        self._count(carry, speaker, flags)
+        self._count(speaker, flags)
         columns = {
             "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,
             "iteration": iteration, "stage": stage, "flags": flags,
@@ -302,7 +302,7 @@ class Merger:
         self._after.replace(kept)
         return iteration
 
-    def _count(self, carry: SourceCarry, speaker: np.ndarray, flags: np.ndarray) -> None:
+    def _count(self, speaker: np.ndarray, flags: np.ndarray) -> None:
         """Count physical lines: those of one entry by speaker, the others by the set of their speakers."""
         alone = (flags & (Flag.SEGMENT | Flag.SPLIT)) == 0
         whole = bool(alone.all())

@@ -105,12 +105,12 @@ class RecordCarry:
 
 
 def assemble(
-    lane: Ints, line_class: Ints, flags: Ints, carry: RecordCarry, base: int = 0, order: Ints | None = None
+    lane: Ints, line_class: Ints, carry: RecordCarry, base: int = 0, order: Ints | None = None
 ) -> Ints:
     """Return the entry of the first line of each line's record; any cut into blocks gives the same.
 
     Args:
-        lane, line_class, flags: one row per entry of a block, in file order; lanes are small numbers.
+        lane, line_class: one row per entry of a block, in file order; lanes are small numbers.
         carry: read and brought up to date.
         base: entry of the block's first row.
         order: lane_order(lane), where it is known already.

@@ -50,7 +50,7 @@ def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
         if copied:
             rank = told[hit.row]
         found.append(Sighting(hit.row, hit.pattern, hit.groups, hit.text, rank, hit.pattern.role, copied))
-    found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(journal, s, progress)) for s in found]
+    found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(s, progress)) for s in found]
     return _demote_followers(journal, found)
 
 
@@ -122,7 +122,7 @@ class Progress:
         return len(later) >= RESUMED or bool(now >= 0 and len(marked) and int(j.iteration[marked].max()) > now)
 
 
-def _own_role(journal: Journal, sighting: Sighting, progress: Progress) -> Role:
+def _own_role(sighting: Sighting, progress: Progress) -> Role:
     pattern = sighting.pattern
     if pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.COMPARED, Blames.PROGRESS, Blames.JOB, Blames.ABSENT}:
         return Role.INITIATING

@@ -182,7 +182,7 @@ class RowBuilder:
         number = np.empty(len(counts), np.int64)
         number[used] = rows
         out = number[local]
-        self._note(snap, rows, out, leads, counts[used], plan, speaker)
+        self._note(snap, rows, out, counts[used], plan, speaker)
         return out
 
     def _base(self, groups: Groups) -> Ints:
@@ -226,7 +226,7 @@ class RowBuilder:
         return rows
 
     def _note(
-        self, snap: Snapshot, rows: Ints, of_lead: Ints, leads: Ints, counts: Ints, plan: Ints, speaker: Ints
+        self, snap: Snapshot, rows: Ints, of_lead: Ints, counts: Ints, plan: Ints, speaker: Ints
     ) -> None:
         """Count a batch's leads in their rows, with their speakers and what differs in words."""
         self._columns.count[rows] += counts

@@ -118,7 +118,7 @@ class Search:
         begins = offsets[entries].tolist()
         ends = np.append(offsets, len(data) + 1)[entries + 1].tolist()
         search = self.regex.search
-        return [a for a, b in zip(begins, ends, strict=True) if search(data, a, _line_end(data, a, b)) is not None]
+        return [a for a, b in zip(begins, ends, strict=True) if search(data, a, _line_end(data, b)) is not None]
 
     def _everywhere(self, data: bytes, offsets: Ints, stop: Event) -> list[int]:
         """Run the regex over the block; a match that crosses the end of its line does not count."""
@@ -174,7 +174,7 @@ def _next(offsets: Ints, begin: int, newline: int) -> int:
     return int(offsets[k]) if k < len(offsets) else newline + 1
 
 
-def _line_end(data: bytes, begin: int, end: int) -> int:
+def _line_end(data: bytes, end: int) -> int:
     """Return the end of an entry's text without its newline."""
     return end - 1 if end <= len(data) and data[end - 1 : end] == b"\n" else min(end, len(data))
 

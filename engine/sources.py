@@ -158,10 +158,6 @@ class Source:
         return isinstance(self.feed, compressed.Inflation)
 
     @property
-    def is_mirror(self) -> bool:
-        return bool(self.mirror_of)
-
-    @property
     def dropped_lines(self) -> int:
         """Lines of a pipe or compressed file that came after the spill's cap."""
         return self.feed.dropped_lines if self.feed is not None else 0

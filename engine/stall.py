@@ -1,8 +1,7 @@
-"""Stall watch: who has fallen silent, which iteration is overdue, and who is behind in the collectives."""
+"""Stall watch: who has fallen silent, and which iteration is overdue."""
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from l4tui.engine.iterations import Timeline
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.progress import Ranks
-from l4tui.engine.snapshot import Snapshot
 
 OVERDUE = 5.0  # usual iteration times without a new one
 SILENT = 3.0  # usual iteration times behind the last of its peers, for a rank
@@ -21,12 +19,6 @@ QUIET_NS = 60_000_000_000  # silence of a job that has no iterations
 RECENT = 50  # iterations that tell what is usual
 
 Ints = NDArray[np.int64]
-_ENQUEUED = re.compile(r"last enqueued (?:NCCL )?work:? (-?\d+)")
-_COMPLETED = re.compile(r"last completed (?:NCCL )?work:? (-?\d+)")
-_SEQUENCE = re.compile(r"SeqNum=(\d+)")
-_OPERATION = re.compile(r"OpType=(\w{1,40})")
-_SPOKEN = re.compile(r"\bRank (\d{1,9})\]")
-_WATCHDOG = re.compile(r"last enqueued|SeqNum=<\*>|SeqNum=", re.IGNORECASE)
 
 
 class Pace(StrEnum):
@@ -46,17 +38,6 @@ class Stall(NamedTuple):
     since_ns: int  # since it began
     usual_ns: int  # median time of the last iterations; 0 unknown
     silent_ranks: tuple[int, ...]  # behind their peers, who fell silent first comes first
-
-
-class Gap(NamedTuple):
-    """What a watchdog said of one rank's collectives; −1 where it did not say."""
-
-    rank: int
-    enqueued: int
-    completed: int
-    sequence: int
-    operation: str
-    entry: int
 
 
 def pace_of(timeline: Timeline, ranks: Ranks, now: int) -> Stall:
@@ -92,51 +73,3 @@ def silent_ranks(ranks: Ranks, usual_ns: int) -> tuple[int, ...]:
     limit = max(LEAST_NS if not usual_ns else 2_000_000_000, int(SILENT * usual_ns))
     found = timed[behind > limit]
     return tuple(ranks.rank[found[np.argsort(ranks.time[found], kind="stable")]].tolist())
-
-
-def progress_gaps(snap: Snapshot, most: int = 20_000) -> list[Gap]:
-    """Return each rank's last word on its collectives, the least completed first.
-
-    Args:
-        most: lines that are read, the last ones.
-    """
-    told = [i for i, template in enumerate(snap.templates) if _WATCHDOG.search(template)]
-    if not told:
-        return []
-    entries = np.flatnonzero(np.isin(snap.plans.event, told)[snap.plan])[-most:]
-    found: dict[int, Gap] = {}
-    for entry, rank, text in zip(
-        entries.tolist(), snap.rank(entries).tolist(), snap.texts(entries.tolist()), strict=True
-    ):
-        if rank < 0:
-            spoken = _SPOKEN.search(text[:1000])
-            rank = int(spoken[1]) if spoken else UNKNOWN
-        numbers = (_number(_ENQUEUED, text), _number(_COMPLETED, text), _number(_SEQUENCE, text))
-        gap = Gap(rank, *numbers, operation=_operation(text), entry=entry)
-        if rank < 0 or max(gap.enqueued, gap.completed, gap.sequence) < 0:
-            continue
-        old = found.get(rank)
-        found[rank] = gap if old is None else _joined(old, gap)
-    return sorted(found.values(), key=lambda g: (g.completed if g.completed >= 0 else g.sequence, g.rank))
-
-
-def _number(regex: re.Pattern[str], text: str) -> int:
-    match = regex.search(text[:4000])
-    return int(match[1][:18]) if match else UNKNOWN
-
-
-def _operation(text: str) -> str:
-    match = _OPERATION.search(text[:4000])
-    return match[1] if match else ""
-
-
-def _joined(old: Gap, new: Gap) -> Gap:
-    """Keep the newest number of each kind."""
-    return Gap(
-        new.rank,
-        new.enqueued if new.enqueued >= 0 else old.enqueued,
-        new.completed if new.completed >= 0 else old.completed,
-        new.sequence if new.sequence >= 0 else old.sequence,
-        new.operation or old.operation,
-        new.entry,
-    )

@@ -42,7 +42,7 @@ class Window(NamedTuple):
     is_last: bool
 
 
-def columns_for(study: Study, wanted: Sequence[int], here: int | None, room: int) -> tuple[int, ...]:
+def columns_for(study: Study, wanted: Sequence[int], here: int | None) -> tuple[int, ...]:
     """Choose what is compared: the ranks that are wanted, else the most telling one, against what most said."""
     known = set(study.ranks.rank.tolist())
     told = [rank for rank in wanted if rank in known or rank == CONSENSUS]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from l4tui.engine.divergence import Survey, survey
+from l4tui.engine.divergence import Follows, Survey, survey
 from l4tui.engine.iterations import Timeline
 from l4tui.engine.progress import Progress, Ranks
 from l4tui.engine.rows import RowBuilder
@@ -51,24 +51,17 @@ class Analyst:
         """When iterations began, as far as rows have been gathered."""
         return self._builder.timeline
 
+    @cached_property
+    def _follows(self) -> Follows:
+        from l4tui.engine.library import load  # 60 ms CPU with its patterns
+        from l4tui.engine.library.following import Following
+
+        return Following(load())
+
     def study(self, snapshot: Snapshot, *, final: bool) -> Study:
         """Compare the ranks of a snapshot; `final`: nothing more will be written."""
         table = self.table(snapshot)
         with self._counting:
             ranks = self._progress.update(snapshot)
-            found = survey(snapshot, table, final=final, follows=follows)
+            found = survey(snapshot, table, final=final, follows=self._follows)
             return Study(snapshot, table, found, ranks, self.timeline)
-
-
-def follows(texts: Sequence[str]) -> list[bool]:
-    """Say which texts the failure library knows as following from another rank's failure."""
-    from l4tui.engine.library import load  # 60 ms CPU with its patterns
-    from l4tui.engine.library.pattern import Role, zero_digits
-
-    patterns = load().patterns
-    out = []
-    for text in texts:
-        zeroed = zero_digits(text)
-        known = next((p for p in patterns if p.may_match(zeroed) and p.search(text)), None)
-        out.append(known is not None and known.role in (Role.CASCADE, Role.TEARDOWN))
-    return out

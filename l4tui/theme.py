@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from textual.theme import BUILTIN_THEMES, Theme
 
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+PURPLE = "#CC79A7"
 
 # The names that l4tui's own styles use, for a dark background of 256 or more colours.
 DEFAULTS = {

@@ -48,7 +48,6 @@ class Life:
 
     rank: int
     lines: int
-    first_row: int
     last_row: int
     first_time: int
     last_time: int
@@ -206,7 +205,6 @@ class Case:
             lives[rank] = Life(
                 rank=rank,
                 lines=len(chunk),
-                first_row=int(chunk[0]),
                 last_row=int(chunk[-1]),
                 first_time=int(times.min()) if len(times) else NO_TIME,
                 last_time=int(times.max()) if len(times) else NO_TIME,

@@ -11,7 +11,7 @@ from l4tui.engine.roles import Sighting
 
 WORDS = {"Killed": 9, "Out Of Memory": 9, "Segmentation fault": 11, "Bus error": 7, "Aborted": 6, "Terminated": 15}
 FATAL_SIGNALS = {4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
-ABORT, TERM = 6, 15
+TERM = 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def judge(case: Case) -> list[Finding]:
         if len({case.node_of(r) for r in case.ranks} - {None}) > 1 or not ranks_there or _stands_alone(found):
             out.append(_of_node(node, found))
             told = {s.rank for s in found if s.rank >= 0 and s.pattern.blames is Blames.NODE}
-            out += [_teller(case, rank, found) for rank in sorted(told)]
+            out += [_teller(rank, found) for rank in sorted(told)]
     return out
 
 
@@ -95,7 +95,7 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
     )
 
 
-def _teller(case: Case, rank: int, found: list[Sighting]) -> Finding:
+def _teller(rank: int, found: list[Sighting]) -> Finding:
     """The rank that met its node's fault is named with it, below what would accuse the rank itself."""
     lead = next(s for s in found if s.rank == rank)
     words = f"{word_ranks([rank])} met it: {lead.text.strip()[:160]}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from l4tui.engine.divergence import Divergence, Survey, survey
 from l4tui.engine.library import Library
-from l4tui.engine.library.pattern import Role, zero_digits
+from l4tui.engine.library.following import Following
 from l4tui.engine.report.build import Table
 from l4tui.engine.rows import RowBuilder
 from l4tui.engine.rowtable import RowTable
@@ -21,7 +19,7 @@ MOST_RANGES = 20  # line ranges of each
 def divergence_tables(snap: Snapshot, library: Library | None = None) -> list[Table]:
     """Return what the report says of differences between ranks, most telling first."""
     table = RowBuilder().update(snap)
-    found = survey(snap, table, follows=Follower(library) if library else None)
+    found = survey(snap, table, follows=Following(library) if library else None)
     return written(snap, table, found)
 
 
@@ -64,19 +62,3 @@ def _ranges(snap: Snapshot, entries: list[int]) -> list[list[object]]:
         else:
             ranges.append([source, line, line])
     return [[snap.sources[source].path, first, last] for source, first, last in ranges[:MOST_RANGES]]
-
-
-class Follower:
-    """Tells by the library which texts only follow from another rank's failure."""
-
-    def __init__(self, library: Library) -> None:
-        self._patterns = sorted(library.patterns, key=lambda p: p.order)
-
-    def __call__(self, texts: Sequence[str]) -> list[bool]:
-        """Say of each text whether it is a victim's or a teardown's."""
-        return [self._follows(text) for text in texts]
-
-    def _follows(self, text: str) -> bool:
-        zeroed = zero_digits(text)
-        hit = next((p for p in self._patterns if p.may_match(zeroed) and p.search(text)), None)
-        return hit is not None and hit.role in (Role.CASCADE, Role.TEARDOWN)

@@ -23,7 +23,6 @@ _TELLS = re.compile(r"\[(rank ?|Rank )\d+\]|\"rank\": \d|NCCL INFO comm .* rank 
 class Layout(ABC):
     """Places lines of a job into files; remembers who wrote which line."""
 
-    own_tag = True  # the launcher tells who wrote a line
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -193,7 +192,6 @@ class LogDir(Layout):
 class Plain(Layout):
     """One file, no tags: only what ranks say of themselves."""
 
-    own_tag = False
 
     def file(self, writer: int, stderr: bool) -> str:
         return f"train-{self.job.number}.log"

@@ -57,7 +57,7 @@ class Shown(Pane):
 
     def gather(self, study: Study) -> object:
         """Line the ranks up, and read what is around the cursor."""
-        columns = columns_for(study, self._wanted, self._here, fitting(self.size.width))
+        columns = columns_for(study, self._wanted, self._here)
         if len(columns) < 2:
             return Page(None, Window((), True, True), (0, RULE), ())
         known = self._comparison

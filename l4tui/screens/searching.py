@@ -20,7 +20,6 @@ from l4tui.finder import Finder
 from l4tui.widgets.logview import LogView
 
 Test = Callable[[Ids], Bits]  # keys of rows → which of them pass
-COUNT_S = 0.1  # between two counts told while a search runs
 
 
 class SearchScreen(Screen[None]):

@@ -6,11 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 from threading import Event
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from l4tui.engine.blocks import blocks, cuts, read_lines, tail_start
+from l4tui.engine.blocks import blocks, cuts
 from l4tui.engine.sources import open_path
 
 TEXT = st.lists(st.sampled_from([b"", b"x", b"step 1 loss 2.5", b"\r50%\r", b"\x00\xff", b"y" * 40]), max_size=30)
@@ -79,23 +78,3 @@ def test_stop_ends_within_a_block(tmp_path):
     next(reading)
     stop.set()
     assert list(reading) == []
-
-
-@pytest.mark.parametrize("lines, start", [(1, 12), (2, 6), (3, 0), (9, 0)])
-def test_tail_start(tmp_path, lines, start):
-    path = tmp_path / "job.log"
-    path.write_bytes(b"line0\nline1\nline2\n")
-    assert tail_start(open_path(str(path)), lines) == start
-
-
-def test_tail_of_an_unfinished_line_counts_it(tmp_path):
-    path = tmp_path / "job.log"
-    path.write_bytes(b"line0\nline1\nlin")
-    assert tail_start(open_path(str(path)), 1) == 12
-
-
-def test_read_lines_drops_what_is_cut(tmp_path):
-    path = tmp_path / "job.log"
-    path.write_bytes(b"aaaa\nbbbb\ncccc")
-    assert read_lines(open_path(str(path))) == [b"aaaa", b"bbbb", b"cccc"]
-    assert read_lines(open_path(str(path)), 12) == [b"aaaa", b"bbbb"]

@@ -244,7 +244,7 @@ def test_console_of_tee_is_a_mirror_of_the_files(tmp_path):
     root, console = tree(tmp_path, tail="RuntimeError: lost in the tee\n")
     make(root, {"console.log": "\n".join(console) + "\n"})
     assert mirrored(root) == {"console.log": "logs/job_ab12cd34/attempt_0/0/stderr.log"}
-    assert [s.is_mirror for s in discover([str(root)]).choose(0).sources] == [True] + [False] * 4
+    assert [bool(s.mirror_of) for s in discover([str(root)]).choose(0).sources] == [True] + [False] * 4
 
 
 def test_console_with_a_rank_that_has_no_file_is_none(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from l4tui.engine.discovery import discover
-from l4tui.engine.divergence import Divergence, Mark, divergences, survey
+from l4tui.engine.divergence import Divergence, Mark, survey
 from l4tui.engine.job import Job
 from l4tui.engine.library import load
 from l4tui.engine.report.divergence import divergence_tables
@@ -46,7 +46,7 @@ def crash(ranks: int, culprit: int) -> list[str]:
 
 
 def stops(snap: Snapshot) -> list[Divergence]:
-    return [d for d in divergences(snap) if d.is_stop]
+    return survey(snap).stops
 
 
 def test_healthy_noise_makes_no_stop(tmp_path: Path) -> None:
@@ -66,8 +66,9 @@ def test_first_exception_comes_first(tmp_path: Path) -> None:
     first = stops(snap)[0]
     assert (first.kind, first.ranks) == ("extra", (5,))
     assert snap.text(first.entry) == "ValueError: bad shard"
-    assert {d.kind for d in divergences(snap) if d.ranks == (5,)} == {"extra", "missing", "order"}
-    elsewhere = next(d for d in divergences(snap) if d.kind == "order")
+    found = survey(snap).found
+    assert {d.kind for d in found if d.ranks == (5,)} == {"extra", "missing", "order"}
+    elsewhere = next(d for d in found if d.kind == "order")
     assert "train.py:40" in elsewhere.words and "train.py:50" in elsewhere.words
 
 
@@ -145,7 +146,7 @@ def test_later_than_before(tmp_path: Path) -> None:
         if line.startswith("1:") and step.isdigit() and int(step) > 40:
             line = line.replace(f":{int(step) % 60:02d},010", f":{int(step) % 60:02d},990")
         lines.append(line)
-    found = divergences(read(tmp_path / "job.log", lines).snapshot())
+    found = survey(read(tmp_path / "job.log", lines).snapshot()).found
     assert [(d.kind, d.ranks) for d in found if d.is_stop] == [("late", (1,))]
 
 
@@ -174,7 +175,7 @@ def test_the_launcher_speaks_for_the_dead(tmp_path: Path) -> None:
     assert [snap.text(d.entry).removeprefix("srun: ") for d in stops(snap)] == ["error: n1: task 3: Killed"]
 
 
-def told(snap: Snapshot, found: list[Divergence]) -> list[tuple[object, ...]]:
+def told(snap: Snapshot, found: Sequence[Divergence]) -> list[tuple[object, ...]]:
     return sorted((d.kind, d.score, d.ranks, d.iteration, snap.templates[d.event], d.words, d.is_stop) for d in found)
 
 
@@ -196,7 +197,7 @@ def test_live_ends_as_offline(tmp_path_factory: pytest.TempPathFactory, data: st
         snap = growing.job.snapshot()
         table = builder.update(snap)
         survey(snap, table, final=False)
-    assert told(snap, divergences(snap, table)) == told(whole, divergences(whole))
+    assert told(snap, survey(snap, table).found) == told(whole, survey(whole).found)
 
 
 @pytest.mark.skipif(not JOBS.is_dir(), reason="labelled cases are not here")

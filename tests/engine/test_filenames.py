@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from l4tui.engine import filenames
-from l4tui.engine.filenames import name_of, names_of
+from l4tui.engine.filenames import names_of
 from l4tui.engine.model import SourceName
 
 ROWS = tomllib.loads(Path(filenames.__file__).with_name("filenames.toml").read_text())["name"]
@@ -20,7 +20,7 @@ SAMPLES = [(row["name"], sample) for row in ROWS for sample in row["samples"]]
 @pytest.mark.parametrize(("name", "sample"), SAMPLES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(SAMPLES)])
 def test_samples(name: str, sample: dict[str, object]) -> None:
     beside = [PurePosixPath(str(p)) for p in sample.get("beside", [])]  # type: ignore[attr-defined]
-    found = name_of(PurePosixPath(str(sample["path"])), beside)
+    found = names_of([PurePosixPath(str(sample["path"])), *beside])[0]
     fields = {field: sample[field] for field in SourceName._fields if field in sample}
     expected = SourceName(**fields)  # type: ignore[arg-type]
     assert (found.rank, found.local_rank, found.node) == (expected.rank, expected.local_rank, expected.node)

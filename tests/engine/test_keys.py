@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from l4tui.engine.keys import LONGEST_KEY, collapse, key_of, shape_of, volatile_key
 
 

@@ -27,7 +27,7 @@ def grouped(text: str) -> list[list[str]]:
     lanes = [ord(line[0]) - 97 if line[1:2] == "|" else 0 for line in lines]
     bodies = [line[2:] if line[1:2] == "|" else line for line in lines]
     classes = np.array([class_of(body) for body in bodies])
-    heads = assemble(np.array(lanes), classes, np.zeros(len(lines), np.int64), RecordCarry())
+    heads = assemble(np.array(lanes), classes, RecordCarry())
     out: dict[int, list[str]] = {}
     for head, body in zip(heads.tolist(), bodies, strict=True):
         out.setdefault(head, []).append(body)
@@ -229,11 +229,10 @@ CLASSES = st.sampled_from(sorted(LineClass))
 def test_any_cut_gives_the_same_records(rows: list[tuple[int, LineClass]], cuts: list[int]) -> None:
     lane = np.array([row[0] for row in rows], np.int64)
     cls = np.array([row[1] for row in rows], np.int64)
-    flags = np.zeros(len(rows), np.int64)
-    whole = assemble(lane, cls, flags, RecordCarry())
+    whole = assemble(lane, cls, RecordCarry())
     carry, at, parts = RecordCarry(), 0, [np.zeros(0, np.int64)]
     for size in [*cuts, len(rows)]:
-        parts.append(assemble(lane[at : at + size], cls[at : at + size], flags[at : at + size], carry, at))
+        parts.append(assemble(lane[at : at + size], cls[at : at + size], carry, at))
         carry = pickle.loads(pickle.dumps(carry))
         at += size
     assert np.concatenate(parts).tolist() == whole.tolist()
@@ -242,7 +241,7 @@ def test_any_cut_gives_the_same_records(rows: list[tuple[int, LineClass]], cuts:
 @given(st.lists(st.tuples(st.integers(0, 4), CLASSES), min_size=1, max_size=80))
 def test_records_keep_to_their_lane(rows: list[tuple[int, LineClass]]) -> None:
     lane = np.array([row[0] for row in rows], np.int64)
-    heads = assemble(lane, np.array([row[1] for row in rows], np.int64), np.zeros(len(rows), np.int64), RecordCarry())
+    heads = assemble(lane, np.array([row[1] for row in rows], np.int64), RecordCarry())
     assert (lane[heads] == lane).all()
     assert (heads <= np.arange(len(rows))).all()
     assert (heads[heads] == heads).all()

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from l4tui.engine.nodeset import nodeset
+from l4tui.engine.outline import LINE, Folds, Outline
 from l4tui.engine.rowkeys import KeyIndex
 from l4tui.engine.rows import RowBuilder
 from l4tui.engine.rowtable import RowFlag, RowTable
 from l4tui.engine.rowvalues import row_texts
-from l4tui.engine.rowview import LINE, CollapsedRows
 from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.speakersets import SpeakerSets
 from tests.engine.small_jobs import Growing, read, stamp, trainer
@@ -159,10 +159,11 @@ def test_sources_without_markers_follow_the_others(tmp_path: Path, pieces: int) 
 def test_view_unfolds_and_finds(tmp_path: Path) -> None:
     snap = read(tmp_path / "job.log", trainer(3)).snapshot()
     table = RowBuilder().update(snap)
-    folded = CollapsedRows(table)
-    assert folded.length == len(table.order)
+    folded = Outline(table)
+    assert folded.length == len(table.order) + len(folded.blocks) * folded.has_rules
     row = int(table.row[snap.length - 1])
-    view = CollapsedRows(table, unfolded=[row])
+    unfolded = Folds(opened=frozenset({row}))
+    view = Outline(table, folds=unfolded)
     assert view.length == folded.length + 4
     keys = view.keys(0, 100)
     assert [view.position(int(key)) for key in keys] == list(range(view.length))
@@ -170,7 +171,7 @@ def test_view_unfolds_and_finds(tmp_path: Path) -> None:
     assert view.entries(keys[-5:]).tolist() == [table.first[row], *table.entries(row)]
     only = np.zeros(snap.length, np.bool_)
     only[-1] = True
-    assert CollapsedRows(table, only, [row]).keys(0, 9).tolist() == [row, LINE + snap.length - 1]
+    assert Outline(table, only, unfolded).keys(0, 9).tolist() == [row, LINE + snap.length - 1]
     assert table.rows_of(np.array([0, 1, snap.length - 1])).tolist() == [0, row]
 
 

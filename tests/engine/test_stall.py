@@ -10,7 +10,7 @@ from l4tui.engine.iterations import Timeline
 from l4tui.engine.matrix import By, Counting, State, deviation, states
 from l4tui.engine.progress import Progress
 from l4tui.engine.snapshot import Snapshot
-from l4tui.engine.stall import Pace, pace_of, progress_gaps, silent_ranks
+from l4tui.engine.stall import Pace, pace_of, silent_ranks
 from tests.engine.small_jobs import Growing, read, stamp, trainer
 
 SECOND = 10**9
@@ -61,17 +61,6 @@ def test_progress_follows_and_the_first_to_fall_silent_comes_first(tmp_path: Pat
     assert silent_ranks(ranks, SECOND) == (1, 2)
     whole = read(tmp_path / "job.log").snapshot()
     assert [a.tolist() for a in ranks] == [a.tolist() for a in Progress().update(whole)]
-
-
-def test_gaps(tmp_path: Path) -> None:
-    lines = [
-        f"[rank{r}]:[E ProcessGroupNCCL.cpp:1785] [PG ID 0 Rank {r}] Timeout at NCCL work: {50 - (r == 2)}, "
-        f"last enqueued NCCL work: {50 - (r == 2)}, last completed NCCL work: {49 - (r == 2)}."
-        for r in range(4)
-    ]
-    snap = read(tmp_path / "job.log", lines).snapshot()
-    gaps = progress_gaps(snap)
-    assert [(g.rank, g.enqueued, g.completed) for g in gaps] == [(2, 49, 48), (0, 50, 49), (1, 50, 49), (3, 50, 49)]
 
 
 def test_matrix_counts_and_deviates(tmp_path: Path) -> None:

@@ -168,6 +168,6 @@ async def test_conditions_combine_and_chips_go_one_by_one(failed: Path) -> None:
 
 @pytest.mark.parametrize("command", ["only stage x", "only iteration z", "hide level loud", "only site nosuch", "only"])
 async def test_what_is_no_condition_is_said(failed: Path, command: str) -> None:
-    async with opened(failed) as (pilot, screen):
+    async with opened(failed) as (_, screen):
         screen.act("only", command.partition(" ")[2] or "what")
         assert screen._said_style == "error" and screen._said

@@ -218,4 +218,4 @@ def test_two_ranks_are_compared_with_each_other() -> None:
     from l4tui.sidebyside import columns_for
 
     study = SimpleNamespace(ranks=SimpleNamespace(rank=np.array([0, 1])), survey=SimpleNamespace(stops=[]))
-    assert columns_for(study, (), None, 2) == (0, 1)  # type: ignore[arg-type]
+    assert columns_for(study, (), None) == (0, 1)  # type: ignore[arg-type]
