@@ -25,7 +25,7 @@ from l4tui.engine.opinion import Opinion
 from l4tui.engine.order import OrderCache
 from l4tui.engine.snapshot import Snapshot
 
-NICENESS = 3  # behind who draws and reads, before nobody
+NICENESS = 5  # behind who draws and reads, before nobody
 
 
 class RefereeError(Exception):

@@ -368,11 +368,11 @@ class Shown(ChartPane):
         d = self.drawing
         if d is None:
             return
-        low, high = d.view.low, d.view.high
+        low, high = self.zoom or d.span  # not as drawn: several keys may come before the next picture
         middle = self.cursor if self.cursor == self.cursor and low <= self.cursor <= high else (low + high) / 2
-        half = max((high - low) * factor / 2, 1e-6)
-        low, high = max(middle - half, d.span[0]), min(middle + half, d.span[1])
-        self.zoom = None if (low, high) == d.span else (low, high)
+        width = max((high - low) * factor, 1e-6)
+        low = min(max(middle - width / 2, d.span[0]), d.span[1] - width)
+        self.zoom = None if width >= d.span[1] - d.span[0] else (low, low + width)
 
     def search(self, text: str) -> None:
         """List only series whose name holds a text."""

@@ -1,0 +1,173 @@
+"""The telemetry pane over a written job: list, search, chart, band, zoom, and the cursor it shares with the log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from textual.pilot import Pilot
+
+from l4tui.actions import keymap
+from l4tui.app import L4App
+from l4tui.charts import Curve, View, draw
+from l4tui.config import Config
+from l4tui.engine.discovery import discover
+from l4tui.engine.telemetry.bands import Line
+from l4tui.panes.telemetry import Shown
+from l4tui.screens.job import JobScreen
+from tests.l4tui.screen import until
+
+RANKS, STEPS, FIRST_NAN = 6, 60, 50
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """Six ranks; rank 4 is slow from step 30 on, the loss of rank 2 is no number from step 50 on."""
+    lines = []
+    for step in range(1, STEPS + 1):
+        for rank in range(RANKS):
+            loss = "nan" if rank == 2 and step >= FIRST_NAN else f"{10 / step + rank / 100:.4f}"
+            took = 300 if rank == 4 and step >= 30 else 100 + rank
+            lines.append(
+                f"[rank{rank}]: 2026-01-02 03:{step // 60:02d}:{step % 60:02d},000 INFO step {step}/60 loss {loss} "
+                f"lr {0.001 / step:.3e} took {took} ms"
+            )
+    (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
+    monitor = ["#Date       Time        gpu   pwr  gtemp", "#YYYYMMDD   HH:MM:SS    Idx     W      C"]
+    monitor += [f" 20260102   03:00:{s:02d}      0   {300 + s}     60" for s in range(1, 59)]
+    (tmp_path / "dmon.txt").write_text("\n".join(monitor) + "\n")
+    return tmp_path
+
+
+@asynccontextmanager
+async def charted(
+    job: Path, size: tuple[int, int] = (120, 40), **settings: object
+) -> AsyncIterator[tuple[Pilot[int], JobScreen, Shown]]:
+    """Open the pane and wait for its chart."""
+    config = Config(**{"follow": False, "theme": "l4tui", "lens": "lines", "cache": False, **settings})  # type: ignore[arg-type]
+    app = L4App(discover([str(job)]), config, keymap())
+    async with app.run_test(size=size) as pilot:
+        screen = app.screen
+        assert isinstance(screen, JobScreen)
+        screen.judge = lambda snapshot: screen.ruling._replace(version=snapshot.version)
+        await until(pilot, lambda: screen.view.rows.length >= RANKS * STEPS, 10)
+        screen._look_round()
+        await pilot.press("6")
+        await until(pilot, lambda: isinstance(screen.pane, Shown) and screen.pane.drawing is not None, 10)
+        assert isinstance(screen.pane, Shown)
+        await still(pilot, screen.pane)
+        yield pilot, screen, screen.pane
+
+
+async def still(pilot: Pilot[int], pane: Shown) -> None:
+    """Wait until what was asked for last is drawn."""
+    pane.drawing = None
+    pane.draw()
+    await until(pilot, lambda: pane.drawing is not None, 10)
+
+
+def text_of(pane: Shown) -> str:
+    return "\n".join(pane.render_line(y).text.rstrip() for y in range(pane.size.height))
+
+
+async def choose(pilot: Pilot[int], pane: Shown, name: str) -> None:
+    """Search for a series."""
+    await pilot.press("/", *name, "enter")
+    await still(pilot, pane)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("plain", [False, True])
+async def test_the_chart_fits_every_terminal(
+    job: Path, size: tuple[int, int], plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if plain:
+        monkeypatch.setenv("NO_COLOR", "1")
+    async with charted(job, size, ascii=plain) as (_, _, pane):
+        text = text_of(pane)
+        assert "loss, middle of 6" in text and "11 not finite, first at 50, rank 2" in text
+        assert "iteration" in text and all(len(row) <= size[0] for row in text.splitlines())
+        assert not plain or text.isascii()
+        picture = pane.drawing and pane.drawing.picture
+        assert picture and len(picture.rows) == pane.chart_size[1]
+
+
+async def test_a_band_names_who_lies_outside(job: Path) -> None:
+    async with charted(job) as (pilot, _, pane):
+        await choose(pilot, pane, "took")
+        assert "outside: rank 4" in text_of(pane)
+        await pilot.press("v")
+        await still(pilot, pane)
+        assert "rank 0" in text_of(pane) and "each rank" in text_of(pane)
+        await pilot.press("v", "[", "]", "]")
+        await still(pilot, pane)
+        assert pane.rank == 0 and "outside" not in text_of(pane)
+        await pilot.press("escape", "escape")
+        assert pane.rank is None and pane.wanted == ""
+
+
+async def test_the_cursors_of_chart_and_log_are_one(job: Path) -> None:
+    async with charted(job) as (pilot, screen, pane):
+        await choose(pilot, pane, "took")
+        await pilot.press("0")
+        await until(pilot, lambda: int(screen.snapshot.iteration[screen.cursor_entry or 0]) == 1)
+        for _ in range(200):
+            if pane.cursor >= 30:
+                break
+            await pilot.press("right")
+        assert screen.cursor_entry is not None and pane.cursor == 30
+        assert int(screen.snapshot.iteration[screen.cursor_entry]) == 30
+        assert "iteration 30" in text_of(pane).splitlines()[-1] and "rank 4 300" in text_of(pane).splitlines()[-1]
+        await pilot.press("tab")
+        screen.show_entry(int(np.flatnonzero(screen.snapshot.iteration == 7)[0]))
+        await until(pilot, lambda: pane.cursor == 7)
+
+
+async def test_zoom_log_scale_and_smoothing(job: Path) -> None:
+    async with charted(job) as (pilot, _, pane):
+        await pilot.press("0", "+")
+        await still(pilot, pane)
+        assert pane.drawing is not None and pane.drawing.view.high < 32 and "zoomed" in text_of(pane)
+        await pilot.press("%", "~")
+        await still(pilot, pane)
+        assert "log scale" in text_of(pane) and "mean of 5" in text_of(pane)
+        await pilot.press("-", "-", "-")
+        await still(pilot, pane)
+        assert pane.zoom is None
+
+
+async def test_several_series_and_the_machines_on_one_axis(job: Path) -> None:
+    async with charted(job) as (pilot, _, pane):
+        await choose(pilot, pane, "loss")
+        await pilot.press("m")
+        await choose(pilot, pane, "")
+        await choose(pilot, pane, "lr")
+        assert "loss" in text_of(pane) and pane.pinned == ["loss"]
+        outside = [g for g in pane.listed.gauges if g.is_outside] if pane.listed else []
+        assert any("pwr" in g.name or "power" in g.name for g in outside)
+        await pilot.press("escape")
+        pane.at = [g.name for g in pane.shown].index(outside[0].name)
+        await still(pilot, pane)
+        assert pane.drawing is not None and pane.drawing.picture is not None
+        await pilot.press("enter", "right")  # no line holds its values
+
+
+async def test_elsewhere_the_keys_say_where_they_belong(job: Path) -> None:
+    async with charted(job) as (pilot, screen, _):
+        await pilot.press("6", "+")
+        assert "6 opens" in screen._said
+
+
+def test_a_chart_knows_the_cells_of_its_axis() -> None:
+    x = np.arange(0.0, 101.0)
+    view = View(60, 12, 0, 100)
+    picture = draw([Curve(Line("a", x, x * 1e6)), Curve(Line("b", x, -x), on_right=True)], view)
+    assert len(picture.rows) == 12 and 0 < picture.left < picture.right < 60
+    assert picture.column(0, view) == picture.left and picture.column(100, view) == picture.right
+    assert picture.column(101, view) == -1
+    flat = draw([Curve(Line("a", x, np.zeros(101)))], view._replace(is_log=True, low=5, high=5))
+    assert len(flat.rows) == 12
