@@ -18,6 +18,7 @@ MOST = 2 / 3  # of the writers must agree
 LEAST = 3  # writers
 REPEATS = 4  # lines of one event per rank that are still said once
 MOST_ROWS = 20_000
+MOST_EVENTS = 400
 SHOWN = 2  # rows per rank
 _NO_MESSAGE = [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK]
 _WORD = re.compile(r"[^\s=:,;|(){}\[\]\"']+")
@@ -57,13 +58,36 @@ def _events(case: Case) -> list[Ints]:
     j = case.journal
     early = case.mask & (j.rank >= 0) & (j.iteration < 0) & (j.level <= Level.WARNING)
     rows = np.flatnonzero(early & ~np.isin(j.line_class, _NO_MESSAGE))[:MOST_ROWS]
-    order = rows[np.argsort(j.event[rows], kind="stable")]
+    kind = _merged(case, rows)
+    order = rows[np.argsort(kind, kind="stable")]
+    kind = np.sort(kind)
     out = []
-    for chunk in np.split(order, np.flatnonzero(np.diff(j.event[order])) + 1) if len(order) else []:
+    for chunk in np.split(order, np.flatnonzero(np.diff(kind)) + 1) if len(order) else []:
         writers = len(np.unique(j.rank[chunk]))
         if writers >= LEAST and 2 * writers > len(case.ranks) and len(chunk) <= REPEATS * writers:
             out.append(chunk.astype(np.int64))
     return out
+
+
+def _merged(case: Case, rows: Ints) -> Ints:
+    """Return the event of each row; that of few ranks becomes that of many from which one word parts it."""
+    j = case.journal
+    events, at = np.unique(j.event[rows], return_inverse=True)
+    writers = [len(np.unique(j.rank[rows[at == k]])) for k in range(len(events))] if len(events) <= MOST_EVENTS else []
+    words = [_WORD.findall(j.templates[int(e)]) for e in events] if writers else []
+    out = events.astype(np.int64)
+    few = (1 - MOST) * max(len(case.ranks), LEAST)
+    for k, own in enumerate(words):
+        if writers[k] > few:
+            continue
+        alike = [o for o, usual in enumerate(words) if writers[o] > few and _parted_by_one(own, usual)]
+        out[k] = events[alike[0]] if alike else out[k]
+    return out[at].astype(np.int64)
+
+
+def _parted_by_one(a: list[str], b: list[str]) -> bool:
+    """Tell whether two lines of several words differ in one of them."""
+    return len(a) == len(b) > 1 and sum(x != y for x, y in zip(a, b, strict=True)) == 1
 
 
 def _odd(case: Case, rows: Ints) -> Mapping[int, tuple[int, str, str]]:
