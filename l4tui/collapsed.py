@@ -53,7 +53,7 @@ class CollapsedLens:
     def changed(self, old: Rows, new: Rows) -> Ids | None:
         """Say which rows read differently now; None: all of them."""
         before, after = _outline(old), _outline(new)
-        turned = before.blocks[before.folds.closes(before.blocks) != after.folds.closes(before.blocks)] + RULE
+        turned: Ids = before.blocks[before.folds.closes(before.blocks) != after.folds.closes(before.blocks)] + RULE
         if before.table is after.table:
             return turned
         if not continues(before.table, after.table):

@@ -49,7 +49,7 @@ class Group(NamedTuple):
 
     label: str
     first: int  # index of the first cell
-    count: int
+    size: int
 
 
 class Shown(Pane):
@@ -111,7 +111,7 @@ class Shown(Pane):
 
     def _line_of(self, index: int) -> int:
         for y, groups in enumerate(self._lines):
-            if groups and index < groups[-1].first + groups[-1].count:
+            if groups and index < groups[-1].first + groups[-1].size:
                 return y
         return 0
 
@@ -145,7 +145,7 @@ class Shown(Pane):
             label = _label_width(self.cells)
             if label:
                 segments.append(Segment(fit(group.label, label, self.signs.ellipsis) + " ", self.style_of("quiet")))
-            for i in range(group.first, group.first + group.count):
+            for i in range(group.first, group.first + group.size):
                 segments.append(self._drawn(i))
         return Strip(segments)
 
@@ -206,7 +206,7 @@ class Shown(Pane):
         if self._lines and wanted != line:
             ahead = self.at - self._lines[line][0].first
             last = self._lines[wanted][-1]
-            self._go(min(self._lines[wanted][0].first + ahead, last.first + last.count - 1))
+            self._go(min(self._lines[wanted][0].first + ahead, last.first + last.size - 1))
 
     def _go_odd(self, step: int) -> None:
         odd = [i for i, cell in enumerate(self.cells) if cell.state != State.WITH]
@@ -222,11 +222,11 @@ def flow(cells: list[Cell], width: int, cell: int) -> list[list[Group]]:
     groups: list[Group] = []
     for i, one in enumerate(cells):
         last = groups[-1] if groups else None
-        if last is not None and cells[last.first].node == one.node and last.count < most:
-            groups[-1] = last._replace(count=last.count + 1)
+        if last is not None and cells[last.first].node == one.node and last.size < most:
+            groups[-1] = last._replace(size=last.size + 1)
         else:
             groups.append(Group(one.node if last is None or cells[i - 1].node != one.node else "", i, 1))
-    widest = max((group.count for group in groups), default=1) * cell + (label + 1 if label else 0)
+    widest = max((group.size for group in groups), default=1) * cell + (label + 1 if label else 0)
     per_row = max((width + GAP) // (widest + GAP), 1)
     return [groups[at : at + per_row] for at in range(0, len(groups), per_row)]
 

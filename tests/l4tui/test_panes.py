@@ -104,10 +104,10 @@ async def test_the_cursor_moves_among_the_ranks(failed: Path) -> None:
 def test_many_ranks_flow_into_few_rows() -> None:
     cells = [Cell(rank, f"n{rank // 8:04}", "with", 1, 0, 1, "") for rank in range(8192)]
     lines = flow(cells, 79, 1)
-    assert sum(group.count for line in lines for group in line) == 8192
+    assert sum(group.size for line in lines for group in line) == 8192
     assert len(lines) < 260 and all(len(line) >= 4 for line in lines[:-1])
     wide = [Cell(rank, "n0", "with", 1, 0, 1, "") for rank in range(200)]
-    assert [group.count for line in flow(wide, 79, 1) for group in line] == [64, 64, 64, 8]
+    assert [group.size for line in flow(wide, 79, 1) for group in line] == [64, 64, 64, 8]
 
 
 async def test_no_rank_no_harm() -> None:
