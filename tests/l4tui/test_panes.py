@@ -96,7 +96,7 @@ async def test_the_grid_marks_the_suspect_and_enter_scopes_to_it(failed: Path, s
 async def test_the_cursor_moves_among_the_ranks(failed: Path) -> None:
     async with opened(failed, (120, 40), ruling=Ruling(0, "", ranks=(0,))) as (pilot, screen):
         await press(pilot, screen, GRID)
-        for key, at in (("l", 1), ("right", 2), ("h", 1), ("G", 15), ("g", 0), ("down", 0), ("h", 0)):
+        for key, at in (("g", 0), ("l", 1), ("right", 2), ("h", 1), ("G", 15), ("g", 0), ("down", 0), ("h", 0)):
             await press(pilot, screen, key)
             assert screen.pane.at == at, key  # both nodes stand in one row
 
