@@ -65,6 +65,7 @@ class Shown(Pane):
         self.top = 0
         self._lines: list[list[Group]] = []
         self._many_failed = False
+        self._is_chosen = False  # the person has moved the cursor
         self._cell = 1  # cells of the terminal for a rank
         self._laid_out = (0, 0, 0)
 
@@ -78,7 +79,7 @@ class Shown(Pane):
         self.cells = gathered if isinstance(gathered, list) else []
         ranks = [cell.rank for cell in self.cells]
         worst = min(range(len(ranks)), key=lambda i: (ORDER.index(self.cells[i].state), i), default=0)
-        self.at = ranks.index(rank) if rank in ranks else worst
+        self.at = ranks.index(rank) if rank in ranks and self._is_chosen else worst
         self._laid_out = (0, 0, 0)
         failed = sum(cell.state == FAILED for cell in self.cells)
         self._many_failed = failed > MANY * len(self.cells)  # then the eye is not drawn to all of them
@@ -195,6 +196,7 @@ class Shown(Pane):
         return True
 
     def _go(self, index: int) -> None:
+        self._is_chosen = True
         self.at = min(max(index, 0), max(len(self.cells) - 1, 0))
         self._reveal()
         self.refresh()
