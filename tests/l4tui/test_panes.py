@@ -86,6 +86,7 @@ async def test_a_pane_follows_the_size_of_the_screen(failed: Path) -> None:
 async def test_the_grid_marks_the_suspect_and_enter_scopes_to_it(failed: Path, size: tuple[int, int]) -> None:
     async with opened(failed, size, ruling=Ruling(0, "failed", "rank 3 did it", ranks=(3,))) as (pilot, screen):
         await press(pilot, screen, GRID)
+        await until(pilot, lambda: screen.ruling.ranks and screen.pane.cells[screen.pane.at].rank == 3)
         text = "\n".join(picture(screen))
         assert "▲3" in text and "1 suspect" in text and "rank 3" in text
         await press(pilot, screen, "enter")
