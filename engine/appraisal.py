@@ -60,6 +60,7 @@ def appraise(snap: Snapshot, library: Library, baseline: Baseline | None = None)
         entry=int(entries[lead.rows[0]]) if lead is not None and lead.rows else UNKNOWN,
         quotes=quotes(snap, quoted),
         judged=part.length,
+        whole=snap.length,
     )
 
 

@@ -112,3 +112,4 @@ class Opinion:
     entry: int = UNKNOWN  # the line that the verdict rests on
     quotes: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # entry → (place, text)
     judged: int = 0  # entries that were looked at
+    whole: int = 0  # entries there were

@@ -26,6 +26,7 @@ ROLE_WORDS = {
     "teardown": "the launcher cleaning up",
 }
 OPEN_ROLES = ("initiating",)
+TEMPLATE_LEAST = 24  # cells of a template beside which more is told
 LAST = 1 << 30  # place of who was not compared
 UNSURE = 0.5  # confidence below which nobody should act without looking
 
@@ -141,8 +142,8 @@ class Shown(ListPane):
             yield from self._pattern(lead, width)
         for action in o.verdict.actions:
             yield from self._wrapped(f"{self.signs.more} {action}", width, "busy")
-        if len(self.host.snapshot.plan) > o.judged:
-            words = f"judged by {o.judged:,} lines that matter, of {self.host.snapshot.length:,}"
+        if o.whole > o.judged:
+            words = f"judged by {o.judged:,} lines that matter, of {o.whole:,}"
             yield Item((Part(words, "quiet"),))
 
     def _pattern(self, seen: Seen, width: int) -> Iterator[Item]:
@@ -256,7 +257,10 @@ class Shown(ListPane):
         facts = [ranks_in_words(e.ranks), f"iteration {e.iteration:,}" if e.iteration >= 0 else "", e.pattern]
         told = f" {self.signs.dot} ".join(f for f in facts if f)
         parts.append(Part(told, "quiet", 2, right=True))
-        room = max(width - width_of(parts[0].text) - width_of(told) - 7, 24)
+        room = width - width_of(parts[0].text) - width_of(told) - 7
+        if room < TEMPLATE_LEAST:
+            told, room = "", width - width_of(parts[0].text) - 4
+            parts.pop()
         parts[1] = Part(fit(parts[1].text, min(room, width_of(parts[1].text)), self.signs.ellipsis), "plain")
         whole = ("event", *key)
         yield Item(tuple(parts), whole, e.entries, e)

@@ -111,8 +111,9 @@ class Shown(ListPane):
         if self._attempts > 1:
             parts.append(Part(f"{int(t.attempt[row]):>3}", "quiet"))
         took = "" if np.isnan(seconds) else short(seconds)
-        parts.append(Part(f"{took:>9}", "odd" if odd is not None and odd.kind == "slow" else "plain"))
-        parts.append(Part(f"{self._bar(seconds):<{BAR}}", "busy", 5))
+        is_slow = odd is not None and odd.kind == "slow"
+        parts.append(Part(f"{took:>9}", "odd" if is_slow else "plain"))
+        parts.append(Part(f"{self._bar(seconds):<{BAR}}", "odd" if is_slow else "quiet", 5))
         score = odd.score if odd is not None else float(t.deviations[row])
         parts.append(Part(f"{score:>7,.1f}", "odd" if odd is not None else "quiet"))
         if odd is not None:

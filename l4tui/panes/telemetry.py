@@ -135,7 +135,8 @@ class Shown(ChartPane):
     @property
     def list_rows(self) -> int:
         """Rows of the list."""
-        return max(self.rows - 1, 1) if self.is_beside else min(max(self.rows // 3, 3), 7)
+        most = self.rows - 1 if self.is_beside else min(max(self.rows // 3, 3), 7, max(len(self.shown), 1))
+        return max(most, 1)
 
     @property
     def chart_size(self) -> tuple[int, int]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from l4tui.panes.pane import Pane
 
 EVERY_S = 5.0  # seconds between two judgements of a growing job, at least
-REST = 3.0  # times the last judgement took that lie between
+REST = 1.5  # times the last judgement took that lie between
 
 
 class JudgeScreen(Screen[None]):
@@ -42,7 +42,7 @@ class JudgeScreen(Screen[None]):
         super().__init__()
         self.end_judging: Callable[[], None] = lambda: None  # the judge's, whatever he is at
         self.ruling = Ruling(-1, "")
-        self._judging = False
+        self._judging = self._has_judged = False  # the first time takes longer: the judge has to come first
         self._judge_from = 0.0  # monotonic time before which a growing job is not judged again
 
     @abstractmethod
@@ -84,7 +84,8 @@ class JudgeScreen(Screen[None]):
             self.app.call_from_thread(self.say, f"no verdict: {type(error).__name__}: {error}", "error")
         self.post_message(self.Judged(ruling._replace(is_final=at_rest and snapshot.is_complete), snapshot.generation))
         now = time.monotonic()
-        self._judge_from = now + max(EVERY_S, REST * (now - began))
+        self._judge_from = now + (max(EVERY_S, REST * (now - began)) if self._has_judged else EVERY_S)
+        self._has_judged = True
         self._judging = False
 
     @on(Judged)
