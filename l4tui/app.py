@@ -31,6 +31,7 @@ from l4tui.opening import engine_options
 from l4tui.screens.job import JobScreen
 from l4tui.signals import ENDING, end_in_order
 from l4tui.theme import DEFAULTS, THEMES, choose, known_themes
+from l4tui.typeahead import TypeAhead
 from l4tui.widgets.cells import clean
 from l4tui.widgets.sheet import ListSheet
 
@@ -87,6 +88,7 @@ class L4App(App[int]):
         self.animation_level = "none"
         resource_tracker.ensure_running()  # it wants a stderr with a descriptor, which a running app's is not
         self._found, self._config, self._keys = found, config, keys
+        self._ahead = TypeAhead(self, self._press)
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = choose(config.theme, os.environ)
@@ -99,7 +101,13 @@ class L4App(App[int]):
 
         Textual sends keys through the focused widget and back, and meanwhile the next ones after them.
         """
-        if isinstance(event, events.Key) and not event.is_forwarded and not isinstance(self.focused, Input):
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._ahead.take(event)
+        else:
+            await super().on_event(event)
+
+    async def _press(self, event: events.Key) -> None:
+        if not isinstance(self.focused, Input):
             for priority in (True, False):
                 if await self._check_bindings(event.key, priority=priority):
                     return

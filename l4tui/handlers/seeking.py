@@ -9,7 +9,8 @@ import numpy as np
 from l4tui.engine.model import Level, LineClass
 from l4tui.engine.view import Bits, Ids, validate
 from l4tui.handlers import answers, handles, typing
-from l4tui.places import read_place
+from l4tui.places import read_place, time_ends
+from l4tui.widgets.gutter import clock
 
 if TYPE_CHECKING:
     from l4tui.screens.job import JobScreen
@@ -133,5 +134,10 @@ def go_to_place(screen: JobScreen, text: str) -> None:
         return
     if place.is_iteration:
         screen.go_to_iteration(place.value)
-    else:
+        return
+    first, last = time_ends(screen.snapshot)
+    if first <= place.value <= last:
         screen.go_to_time(place.value)
+    else:
+        words = f"the log goes from {clock(first, 8)} to {clock(last, 8)}"
+        screen.say(f"{text.strip()} is outside: {words}", "warning")

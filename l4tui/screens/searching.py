@@ -48,6 +48,9 @@ class SearchScreen(Screen[None]):
         self._matcher = matcher
         self._finder: Finder | None = None
         self._jumping = Event()
+        self._seeking = False  # a hit is being looked for: further steps are taken from there
+        self._steps = 0  # that were asked for meanwhile
+        self._from: int | None = None  # key of the cursor's row when the search or the jump began
 
     @abstractmethod
     def say(self, words: str, style: str = "busy") -> None:
@@ -83,6 +86,7 @@ class SearchScreen(Screen[None]):
         """Go to the next row that passes a test, `around` the end if need be; say `otherwise` when there is none."""
         self._jumping.set()
         self._jumping = Event()
+        self._seeking, self._from = False, self.view.cursor_key
         self._find(test, self.view.row if start is None else start, step, otherwise, around, self._jumping)
 
     @work(thread=True, exclusive=True, group="jump", exit_on_error=False)
@@ -98,11 +102,20 @@ class SearchScreen(Screen[None]):
 
     @on(Jumped)
     def _jumped(self, event: Jumped) -> None:
-        if event.key != UNKNOWN:
+        if event.key != UNKNOWN and self._is_here():
             self.view.set_following(False)
             self.view.go(self.view.rows.position(event.key), place="middle")
         if event.words:
             self.say(event.words)
+        self._seeking = False
+        if self._steps and event.key != UNKNOWN:
+            step = 1 if self._steps > 0 else -1
+            self._steps -= step
+            self.jump_to_hit(step)
+
+    def _is_here(self) -> bool:
+        """Tell whether nobody has gone elsewhere while a place was looked for."""
+        return self.view.following or self.view.cursor_key == self._from
 
     @property
     def search_pattern(self) -> str:
@@ -116,6 +129,7 @@ class SearchScreen(Screen[None]):
                 self._finder.stop.set()
             self._finder = Finder(pattern, self._matcher) if pattern else None
             self.view.set_pattern(smart_case(pattern) if pattern else "")
+        self._seeking, self._steps, self._from = bool(self._finder and jump), 0, self.view.cursor_key
         if self._finder:
             self._run_search(self._finder, self.snapshot, jump)
         self.tell()
@@ -142,6 +156,8 @@ class SearchScreen(Screen[None]):
     def _found(self, event: Found) -> None:
         if event.finder is self._finder:
             if event.jump:
+                self._seeking = False
+            if event.jump and self._is_here():
                 self.jump_to_hit(event.jump, from_row=self.search_from - event.jump)
             self.tell()
 
@@ -150,6 +166,9 @@ class SearchScreen(Screen[None]):
         finder, rows = self._finder, self.view.rows
         if finder is None:
             self.say("nothing is searched for: / begins")
+            return
+        if self._seeking:
+            self._steps += step
             return
 
         tests: list[Test] = []
@@ -161,3 +180,4 @@ class SearchScreen(Screen[None]):
 
         words = f"no hit for {finder.pattern}" if not finder.count else "no hit among what is shown"
         self.jump(test, step, words, start=from_row, around=True)
+        self._seeking = True

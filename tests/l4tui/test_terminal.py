@@ -152,3 +152,26 @@ def test_keys_that_arrive_together_go_where_they_were_typed(opened: Terminal) ->
     opened.wait_for(lambda text: "job.log:20 " in text)
     opened.send("&step 7\r")
     opened.wait_for(lambda text: "11 of 200" in text)
+
+
+def test_keys_typed_ahead_of_a_closing_prompt_reach_the_log(opened: Terminal) -> None:
+    opened.send("g")
+    opened.send("/step 15\rnnn")  # one packet: hits at 15 and 150 to 159
+    opened.wait_for(lambda text: "/step 15  11 hits" in text and "job.log:153 " in text)
+    opened.send("/step 1\r:20\rj")
+    opened.wait_for(lambda text: "job.log:21 " in text)
+
+
+def test_keys_typed_ahead_of_the_palette_reach_it(opened: Terminal) -> None:
+    opened.send("\x10mouse")
+    opened.wait_for(lambda text: "mouse" in text.lower() and "= 200 lines" in text)
+    opened.send("\x1b")
+    opened.read(0.5)
+    opened.send("\x10colla\x03")  # and nothing holds up an end
+    assert opened.end() == 130
+
+
+def test_a_time_outside_the_log_is_told(opened: Terminal) -> None:
+    for typed in ("2026-01-31T11:00", "2026-02-01", "12:01"):
+        opened.send(f"t{typed}\r")
+        opened.wait_for(lambda text, typed=typed: f"{typed} is outside: the log goes from 12:03:00 to 12:03:" in text)
