@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from l4tui.engine.evidence.case import Case, word_ranks
 from l4tui.engine.evidence.deaths import FATAL_SIGNALS, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
-from l4tui.engine.library.pattern import Blames, Role
+from l4tui.engine.library.pattern import Blames, Pattern, Role
 from l4tui.engine.roles import Sighting
 
 KIND = "explicit_blame"
@@ -81,6 +81,20 @@ def _minority(case: Case) -> list[Finding]:
     pairs = [s for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.MINORITY]
     if not pairs:
         return []
+    pattern = pairs[0].pattern
+    accused, strength = _rare(case, pairs)
+    if pattern.cause == "version":
+        accused = sorted({r for rank in accused for r in [rank, *case.on_node(case.node_of(rank) or "")]})
+    out = []
+    for rank in accused:
+        told = [s for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"])]
+        rows = tuple(s.row for s in told if s.rank == rank) or tuple(s.row for s in told or pairs)
+        out.append(_differs(case, rank, accused, strength, rows, pattern))
+    return out
+
+
+def _rare(case: Case, pairs: list[Sighting]) -> tuple[list[int], Strength]:
+    """Return the ranks that do what fewest do, else those that stand in every pair."""
     doing: dict[int, str] = {}
     named: Counter[int] = Counter()
     for s in pairs:
@@ -92,41 +106,17 @@ def _minority(case: Case) -> list[Finding]:
     groups: dict[str, list[int]] = defaultdict(list)
     for rank, what in doing.items():
         groups[what].append(rank)
-    pattern = pairs[0].pattern
-    accused: list[int] = []
-    strength = Strength.STRONG
     if len(groups) > 1:
-        by_node = pattern.cause == "version" and all(case.node_of(r) for r in doing)  # an image is a node's
+        by_node = pairs[0].pattern.cause == "version" and all(case.node_of(r) for r in doing)  # an image is a node's
         size = {id(rs): (len({case.node_of(r) for r in rs}) if by_node else 0, len(rs)) for rs in groups.values()}
         sizes = sorted(groups.values(), key=lambda rs: size[id(rs)])
-        accused = sizes[0]
         if size[id(sizes[0])] == size[id(sizes[-1])]:
-            accused, strength = [r for ranks in sizes for r in ranks], Strength.WEAK
-    elif len(pairs) > 1:
-        top = max(named.values())
-        accused = [r for r, n in named.items() if n == top and n == len(pairs)]
-    if pattern.cause == "version":
-        accused = sorted({r for rank in accused for r in [rank, *case.on_node(case.node_of(rank) or "")]})
-    out = []
-    for rank in accused:
-        told = [s for s in pairs if str(rank) in (s.groups["rank"], s.groups["other"])]
-        rows = tuple(s.row for s in told if s.rank == rank) or tuple(s.row for s in told or pairs)
-        out.append(
-            Finding(
-                KIND,
-                strength,
-                f"{word_ranks(accused)} differ{'s' * (len(accused) == 1)} from the rest: {pattern.meaning}",
-                rank,
-                None,
-                rows,
-                True,
-                case.iteration_of(rank),
-                pattern.stage,
-                pattern.cause,
-                pattern.actions,
-            )
-        )
-    return out
+            return [r for ranks in sizes for r in ranks], Strength.WEAK
+        return sizes[0], Strength.STRONG
+    if len(pairs) == 1:
+        return [], Strength.STRONG
+    top = max(named.values())
+    return [r for r, n in named.items() if n == top and n == len(pairs)], Strength.STRONG
 
 
 def _compared(case: Case) -> list[Finding]:
@@ -143,22 +133,26 @@ def _compared(case: Case) -> list[Finding]:
     out = []
     for rank in accused:
         rows = tuple(s.row for s in told if most or int(s.groups["rank"]) == rank)
-        out.append(
-            Finding(
-                KIND,
-                strength,
-                f"{word_ranks(accused)} differ{'s' * (len(accused) == 1)} from the rest: {pattern.meaning}",
-                rank,
-                None,
-                rows,
-                True,
-                case.iteration_of(rank),
-                pattern.stage,
-                pattern.cause,
-                pattern.actions,
-            )
-        )
+        out.append(_differs(case, rank, accused, strength, rows, pattern))
     return out
+
+
+def _differs(
+    case: Case, rank: int, accused: list[int], strength: Strength, rows: tuple[int, ...], pattern: Pattern
+) -> Finding:
+    return Finding(
+        KIND,
+        strength,
+        f"{word_ranks(accused)} differ{'s' * (len(accused) == 1)} from the rest: {pattern.meaning}",
+        rank,
+        None,
+        rows,
+        True,
+        case.iteration_of(rank),
+        pattern.stage,
+        pattern.cause,
+        pattern.actions,
+    )
 
 
 def _signature(text: str) -> str:
