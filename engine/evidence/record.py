@@ -193,7 +193,13 @@ def journal_of(
     for one in range(len(sources)):
         line[source == one] = np.arange(1, int((source == one).sum()) + 1)
     return Journal(
-        **{f: column[f] for f in ("time", "rank", "local_rank", "attempt", "iteration", "stage", "level")},
+        time=column["time"],
+        rank=column["rank"],
+        local_rank=column["local_rank"],
+        attempt=column["attempt"],
+        iteration=column["iteration"],
+        stage=column["stage"],
+        level=column["level"],
         marked=column["marked"].astype(bool),
         launcher=column["launcher"].astype(bool),
         node=node,
