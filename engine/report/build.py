@@ -21,6 +21,7 @@ from l4tui.engine.snapshot import Snapshot
 SCHEMA = "l4tui.report/1"
 MAX_LINES = 1000  # line ranges per event
 REASON_LINES = 20  # line ranges per reason
+NOTHING = "The log is empty: there is nothing to judge."
 
 Table = dict[str, object]
 Degrees = Mapping[int | str, tuple[int, float]]
@@ -50,7 +51,7 @@ def build_report(
         "schema": SCHEMA,
         "job": _job(snap, whole or tally(snap), found, read_bytes),
         "verdict": {
-            "summary": v.summary,
+            "summary": v.summary if snap.length else NOTHING,
             "cause": v.cause,
             "stage": v.stage,
             "iteration": v.iteration,

@@ -59,7 +59,9 @@ def facts(report: Table) -> Iterator[tuple[str, str]]:
     yield "iteration", _or_dash(verdict["iteration"])
     if verdict.get("attempt"):
         yield "attempt", str(verdict["attempt"])
-    yield "accused", f"{_SCOPES.get(str(verdict['scope']), verdict['scope'])}, {_percent(verdict['confidence'])} sure"
+    accused = str(_SCOPES.get(str(verdict["scope"]), verdict["scope"]))
+    is_open = verdict["scope"] == "none" and job["outcome"] in ("running", "unknown")  # more lines may accuse somebody
+    yield "accused", accused if is_open else f"{accused}, {_percent(verdict['confidence'])} sure"
     seen, world = len(ranks) if isinstance(ranks, list) else 0, job["world_size"]
     count = f"{seen:,} ranks" if world in (None, seen) else f"{seen:,} of {world:,} ranks"
     many = len(nodes) if isinstance(nodes, dict) else 0

@@ -66,7 +66,8 @@ def run(args: argparse.Namespace, config: Config) -> int:
     else:
         reports = [_report(job, args, baseline) for _, job in open_jobs(args.paths, config)]
     alarm = any(should_alarm(report) for report in reports)
-    _write("".join(_render(report, args.format) for report in reports), args.output)
+    between = "\n" if args.format in ("text", "markdown") else ""  # JSON: a line for each job
+    _write(between.join(_render(report, args.format) for report in reports), args.output)
     return Exit.FOUND if args.check and alarm else Exit.OK
 
 
