@@ -108,10 +108,12 @@ class Rows:
             return list(self._snap.texts(entries))
         members = self._snap.entries_of(entries)
         texts = self._snap.texts(members)
+        goes_on = (self._snap.flags[members] & Flag.PIECE) != 0  # inside a line
         joined: dict[int, list[str]] = {}
-        for head, text in zip(self._snap.record[members].tolist(), texts, strict=True):
-            joined.setdefault(head, []).append(text)
-        return ["\n".join(joined.get(head, ())) for head in entries.tolist()]
+        for head, text, piece in zip(self._snap.record[members].tolist(), texts, goes_on.tolist(), strict=True):
+            parts = joined.setdefault(head, [])
+            parts += (text,) if piece or not parts else ("\n", text)
+        return ["".join(joined.get(head, ())) for head in entries.tolist()]
 
 
 def _tables(snap: Snapshot) -> dict[str, list[Value]]:

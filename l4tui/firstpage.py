@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 BLOCK = 64 * 1024  # bytes read from the end: some 400 lines
+CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\x1b")
+TEXT = 0.95  # share of other bytes from which NULs stand in a text
 LOOKED_AT = 2_000  # files of a folder that are considered
 NO_LOGS = (
     *(".gz", ".zst", ".xz", ".bz2", ".pt", ".safetensors", ".bin"),
@@ -66,9 +68,10 @@ def page(path: str, width: int, height: int) -> list[str]:
         data = os.pread(fd, BLOCK, start)
     finally:
         os.close(fd)
-    if b"\0" in data:  # no text: the app says what it is
+    text = data.replace(b"\0", b"")  # holes that the writer of a cut file left, stray bytes
+    if len(text.translate(None, CONTROLS)) < TEXT * len(text) or (not text and data):  # the app says what it is
         return []
-    lines = data.split(b"\n")
+    lines = text.split(b"\n")
     if start and len(lines) > 1:
         del lines[0]
     if lines and not lines[-1]:

@@ -9,6 +9,7 @@ from threading import Event
 import numpy as np
 import pytest
 
+from l4tui.engine import blocks
 from l4tui.engine.discovery import discover
 from l4tui.engine.export import COLUMNS, Coded, Rows, Value
 from l4tui.engine.job import Job
@@ -104,3 +105,14 @@ def test_stopping_ends_the_batches(tee: Path) -> None:
     stop = Event()
     stop.set()
     assert list(Rows(snap_of(tee)).batches(stop)) == []
+
+
+def test_pieces_of_one_line_are_joined_as_they_stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks.blocks, "__kwdefaults__", {**blocks.blocks.__kwdefaults__, "longest": 1 << 20})
+    path = tmp_path / "job.log"
+    long = "x" * 5_000_000
+    path.write_text(f"2026-03-01 12:00:01,250 - trainer - INFO - {long}\nTraceback (most recent call last):\n  at\n")
+    snap = snap_of(path)
+    assert snap.length > 4
+    texts = [row["text"] for row in rows_of(snap, ("text",), records=True)]
+    assert texts == [long, "Traceback (most recent call last):\n  at"]

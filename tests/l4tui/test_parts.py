@@ -98,6 +98,10 @@ def test_the_first_page_is_the_end_of_the_newest_file(tmp_path: Path) -> None:
     assert firstpage.page(str(new), 80, 3) == ["line 997", "line 998", "line 999"]
     (tmp_path / "c.log").write_bytes(b"\0\1\2")
     assert firstpage.page(str(tmp_path / "c.log"), 80, 3) == []
+    (tmp_path / "d.log").write_bytes(b"one\n" + bytes(60_000) + b"two\0\x1b[1m\nthree\n")
+    assert firstpage.page(str(tmp_path / "d.log"), 80, 3) == ["one", "two[1m", "three"]
+    (tmp_path / "e.log").write_bytes(bytes(range(256)) * 4)
+    assert firstpage.page(str(tmp_path / "e.log"), 80, 3) == []
 
 
 def test_the_first_page_needs_nothing_heavy() -> None:
