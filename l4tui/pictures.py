@@ -82,7 +82,7 @@ async def _settled(pilot: Pilot[int], *, judged: bool = False) -> None:
         await pilot.pause(0.05)
         screen = next((s for s in pilot.app.screen_stack if isinstance(s, JobScreen)), None)
         settled = screen is not None and screen.is_settled and screen.study is not None
-        settled = settled and (screen.ruling.version >= 0 or not judged)
+        settled = settled and screen is not None and (screen.ruling.version >= 0 or not judged)
         calm = calm + 1 if settled else 0
         if calm == CALM:
             return

@@ -80,8 +80,10 @@ def walk_odd(screen: JobScreen, _: str) -> None:
 @handles("confirm")
 def confirm(screen: JobScreen, _: str) -> None:
     """Ask for cause, remedy and note of an event, and file it so that it matches first next time."""
-    seen = getattr(screen.pane, "event", None) if screen.pane is not None and screen.pane.has_focus else None
-    entry = seen.entries[0] if seen is not None and seen.entries else screen.cursor_entry
+    pane = screen.pane if screen.pane is not None and screen.pane.has_focus else None
+    seen, row = getattr(pane, "event", None), getattr(pane, "current", None)
+    told = seen.entries if seen is not None else getattr(row, "entries", ())
+    entry = told[0] if told else screen.cursor_entry
     if entry is None:
         screen.say("there is no line to confirm")
         return
