@@ -56,7 +56,10 @@ def _lacks_report(case: Case) -> list[Finding]:
     total = len(case.ranks)
     if case.completed or total < 3 or len(reported) < MOST * total or not 0 < len(silent) <= FEW * total:
         return []
-    slow = len(timed_out(case)) >= MOST * len(reported)  # a time-out leaves time to speak; a lost peer does not
+    waited = {s.rank for s in case.roles(Role.CASCADE) if s.pattern.cause == "hang" and not s.pattern.secondhand}
+    slow = len(waited.union(timed_out(case)) & set(reported)) >= MOST * len(
+        reported
+    )  # a time-out leaves time to speak; a lost peer does not
     stopped = set() if slow else {d.rank for d in deaths(case) if d.signal == TERM}
     explained = any(
         s.rank >= 0 and not s.copied and s.pattern.blames is not Blames.PROGRESS for s in case.roles(Role.INITIATING)
