@@ -132,6 +132,7 @@ def _receive(pipe: Connection) -> Snapshot:
 def _serve(pipe: Connection) -> None:
     """Answer one snapshot after the other until the owner is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_owner, name="l4tui-owner", daemon=True).start()
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     silent = os.open(os.devnull, os.O_RDWR)
@@ -153,3 +154,11 @@ def _serve(pipe: Connection) -> None:
             pipe.send(answer)
         except OSError:
             return
+
+
+def _end_with_owner() -> None:
+    """End at once when the owner has ended, however: a judgement may go on for minutes."""
+    owner = multiprocessing.parent_process()
+    if owner is not None:
+        owner.join()
+        os._exit(1)

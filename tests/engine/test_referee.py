@@ -1,99 +1,120 @@
-"""The judging process: the same opinion as here, ended at once, an error told in words; entries of a condensed job."""
+"""The process that judges: same opinion as here, large jobs condensed, and an end whenever its owner ends."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from l4tui.engine import appraisal
+from l4tui.engine import condensed
 from l4tui.engine.appraisal import appraise
-from l4tui.engine.condensed import entries_that_matter
-from l4tui.engine.discovery import discover
 from l4tui.engine.job import Job
 from l4tui.engine.library import load
-from l4tui.engine.referee import Manner, Referee, RefereeError
-from l4tui.engine.snapshot import Snapshot
+from l4tui.engine.referee import Manner, Referee
+from tests.engine.small_jobs import read, stamp, trainer
 
-STEPS = 30
+OWNER = """
+import sys, threading
+from tests.engine.test_referee import referee_of
+from tests.engine.small_jobs import read
+from pathlib import Path
 
-
-@pytest.fixture
-def job(tmp_path: Path) -> Job:
-    """Four ranks, of which rank 2 raises in iteration 30; iteration 20 has a line of its own."""
-    lines = []
-    for step in range(1, STEPS + 1):
-        for rank in range(4):
-            lines.append(f"[rank{rank}]: 2026-01-02 03:04:{step:02d},000 INFO step {step}/40 loss 2.5{rank}")
-        if step == 20:
-            lines.append("[rank1]: 2026-01-02 03:04:20,500 INFO defragmenting the allocator, this takes a while")
-    lines += ["[rank2]: Traceback (most recent call last):", '[rank2]:   File "/x/train.py", line 7, in fit']
-    lines += ["[rank2]: KeyError: 'tokens'"]
-    (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
-    out = Job(discover([str(tmp_path / "job.log")]).jobs[0].sources)
-    out.read_all()
-    return out
+if __name__ == "__main__":
+    job = read(Path(sys.argv[1]))
+    referee = referee_of(job)
+    assert referee.judge(job.snapshot()) is not None
+    print(referee._process.pid, flush=True)
+    threading.Event().wait()
+"""
 
 
 def referee_of(job: Job) -> Referee:
     return Referee(lambda: Manner([r.dialect for r in job.readers], job.options.formats))
 
 
-def test_an_opinion_is_numbered_by_entries_and_quotes_lines(job: Job) -> None:
-    snap = job.snapshot()
-    found = appraise(snap, load())
-    assert found.accused == (2,) and found.ranks[0].rank == 2 and found.verdict.scope == "ranks"
-    assert "KeyError" in snap.text(found.entry) and "KeyError" in found.quotes[found.entry][1]
-    table = found.iterations
-    assert table.number.tolist()[:3] == [1, 2, 3] and np.nanmedian(table.seconds) == 1.0
-    assert all(int(snap.iteration[e]) == n for e, n in zip(table.entry.tolist(), table.number.tolist(), strict=True))
+def crashed(ranks: int) -> list[str]:
+    """Write a job of 60 steps that ends with an error of rank 2 in step 40."""
+    whole = list(trainer(60, ranks))
+    before = whole[: next(n for n, line in enumerate(whole) if " step 41" in line)]
+    error = "CUDA error: an illegal memory access was encountered"
+    return [
+        *before,
+        f"2: {stamp(41)} - ERROR - train.py:30 - training failed",
+        "2: Traceback (most recent call last):",
+        '2:   File "train.py", line 30, in step',
+        f"2: RuntimeError: {error}",
+    ]
 
 
-def test_the_process_says_the_same_again_and_again(job: Job) -> None:
-    snap, referee = job.snapshot(), referee_of(job)
+def lives(pid: int) -> bool:
     try:
-        here = appraise(snap, load())
-        for _ in range(2):
-            there = referee.judge(snap)
-            assert there is not None and there.verdict == here.verdict and there.ranks == here.ranks
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_opinion_is_that_of_this_process(tmp_path: Path) -> None:
+    job = read(tmp_path / "job.log", crashed(4))
+    referee = referee_of(job)
+    try:
+        told = referee.judge(job.snapshot())
+        own = appraise(job.snapshot(), load())
+        assert told is not None
+        assert (told.accused, told.entry, told.verdict) == (own.accused, own.entry, own.verdict)
+        assert told.accused == (2,)
     finally:
         referee.close()
-    assert referee.judge(snap) is None
 
 
-def test_closing_ends_a_judgement_at_once(job: Job) -> None:
-    snap, referee = job.snapshot(), referee_of(job)
+def test_a_very_large_job_is_condensed_and_its_entries_are_those_of_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = read(tmp_path / "job.log", crashed(8))
+    snap = job.snapshot()
+    whole = appraise(snap, load())
+    for name, value in {"RARE": 10, "GRAVE": 10, "EDGE": 5, "STRETCH": 2}.items():
+        monkeypatch.setattr(condensed, name, value)
+    monkeypatch.setattr(condensed.entries_that_matter, "__defaults__", (200,))
+    told = appraise(snap, load())
+    assert told.judged < whole.judged == snap.length
+    assert whole.accused == (2,)
+    assert told.accused == (2,)
+    assert "illegal memory access" in snap.text(told.entry)
+
+
+def test_closing_waits_for_nothing(tmp_path: Path) -> None:
+    job = read(tmp_path / "job.log", trainer(40))
+    referee = referee_of(job)
     answers: list[object] = []
-    waiting = threading.Thread(target=lambda: answers.append(referee.judge(snap)))
-    waiting.start()
-    time.sleep(0.2)
+    asking = threading.Thread(target=lambda: answers.append(referee.judge(job.snapshot())))
+    asking.start()
+    time.sleep(0.3)
     began = time.monotonic()
     referee.close()
-    waiting.join(5)
-    assert answers == [None] and time.monotonic() - began < 2
+    asking.join(5)
+    assert time.monotonic() - began < 2
+    assert answers == [None]
 
 
-def test_what_goes_wrong_there_is_told_here(job: Job) -> None:
-    referee = referee_of(job)
-    broken: Snapshot = replace(job.snapshot(), templates=())
-    try:
-        with pytest.raises(RefereeError, match="Error"):
-            referee.judge(broken)
-        assert referee.judge(job.snapshot()) is not None
-    finally:
-        referee.close()
-
-
-def test_a_condensed_job_keeps_the_numbers_of_the_whole(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    snap = job.snapshot()
-    few = entries_that_matter(snap, 1)
-    assert few is not None
-    few[0:8] = False  # what is left out shifts all that follows
-    few[snap.record[few]] = True
-    monkeypatch.setattr(appraisal, "entries_that_matter", lambda snap: few)
-    found = appraise(snap, load())
-    assert found.judged < found.whole == snap.length and "KeyError" in snap.text(found.entry)
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_the_process_ends_with_its_owner(tmp_path: Path) -> None:
+    read(tmp_path / "job.log", trainer(20))
+    command = [sys.executable, "-c", OWNER, str(tmp_path / "job.log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as owner:
+        assert owner.stdout is not None
+        child = int(owner.stdout.readline())
+        assert lives(child)
+        os.kill(child, signal.SIGSTOP)  # as if it were at a long judgement: the pipe is not what ends it
+        owner.kill()
+        owner.wait()
+        os.kill(child, signal.SIGCONT)
+        until = time.monotonic() + 5
+        while lives(child) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert not lives(child)
