@@ -18,6 +18,7 @@ from l4tui.widgets.cells import clean, fit
 from l4tui.widgets.gutter import clock
 
 if TYPE_CHECKING:
+    from l4tui.engine.progress import Ranks
     from l4tui.engine.snapshot import Snapshot
     from l4tui.screens.job import JobScreen
     from l4tui.study import Study
@@ -243,7 +244,7 @@ def cells_of(study: Study, accused: tuple[int, ...], ascii_only: bool) -> list[C
     now = int(ranks.time.max(initial=NO_TIME))
     silent = pace_of(study.timeline, ranks, now).silent_ranks if now != NO_TIME else ()
     judged = states(ranks.rank, ranks.iteration, silent)
-    failed = failed_ranks(snapshot)
+    failed = failed_ranks(snapshot, ranks)
     words: dict[int, str] = {}
     for stop in reversed(study.survey.stops):
         words |= dict.fromkeys(stop.ranks, stop.words)
@@ -267,10 +268,14 @@ def cells_of(study: Study, accused: tuple[int, ...], ascii_only: bool) -> list[C
     return sorted(cells, key=lambda cell: (order[cell.node], cell.rank))
 
 
-def failed_ranks(snapshot: Snapshot) -> frozenset[int]:
-    """Return the ranks that raised an exception in the last attempt."""
-    raised = snapshot.plans.line_class == LineClass.RAISED
-    speakers = np.unique(snapshot.speaker[np.flatnonzero(raised[snapshot.plan])])
-    speakers = speakers[snapshot.ranks.kind[speakers] == Kind.RANK]
-    last = snapshot.ranks.attempt.max(initial=0)
-    return frozenset(snapshot.ranks.rank[speakers[snapshot.ranks.attempt[speakers] == last]].tolist())
+def failed_ranks(snapshot: Snapshot, ranks: Ranks) -> frozenset[int]:
+    """Return the ranks that raised an exception in the last attempt and came to no later iteration after it."""
+    raised = np.flatnonzero((snapshot.plans.line_class == LineClass.RAISED)[snapshot.plan])
+    who = snapshot.speaker[raised]
+    of_rank = snapshot.ranks.kind[who] == Kind.RANK
+    of_rank &= snapshot.ranks.attempt[who] == snapshot.ranks.attempt.max(initial=0)
+    rank, iteration = snapshot.ranks.rank[who[of_rank]], snapshot.iteration[raised[of_rank]]
+    known = np.isin(rank, ranks.rank)
+    rank, iteration = rank[known], iteration[known]
+    came_to = ranks.iteration[np.searchsorted(ranks.rank, rank)]
+    return frozenset(np.unique(rank[came_to <= iteration]).tolist())
