@@ -16,6 +16,7 @@ from l4tui.engine.evidence.finding import Finding
 from l4tui.engine.evidence.roots import line_ranges
 from l4tui.engine.model import NO_TIME, Kind, Level
 from l4tui.engine.outcome import Outcome
+from l4tui.engine.report.clocks import clock_tables
 from l4tui.engine.snapshot import Snapshot
 
 SCHEMA = "l4tui.report/1"
@@ -99,6 +100,7 @@ def _job(snap: Snapshot, whole: Tally, found: Diagnosis, read_bytes: int) -> Tab
         "first_time": moment(whole.begin) if whole.begin != NO_TIME else None,
         "last_time": moment(whole.end) if whole.end != NO_TIME else None,
         "outcome": str(found.outcome),
+        "clocks": clock_tables(snap),
     }
 
 

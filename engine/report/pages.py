@@ -14,6 +14,7 @@ SHOWN_SUSPECTS = 8
 SHOWN_EVENTS = 12
 SHOWN_LINES = 5  # ranges of one source
 SHOWN_SOURCES = 3
+SHOWN_CLOCKS = 4
 
 
 class SuspectRow(NamedTuple):
@@ -67,9 +68,17 @@ def facts(report: Table) -> Iterator[tuple[str, str]]:
     many = len(nodes) if isinstance(nodes, dict) else 0
     yield "job", f"{count}, {many:,} node{'s' if many != 1 else ''}, {job['lines']:,} lines"
     yield "time", span(job["first_time"], job["last_time"])
+    if clocks := rows(job, "clocks"):
+        more = f" and {len(clocks) - SHOWN_CLOCKS:,} more" if len(clocks) > SHOWN_CLOCKS else ""
+        yield "clocks", ", ".join(_clock(c["node"], c["ahead_s"]) for c in clocks[:SHOWN_CLOCKS]) + more
     sources = [str(s) for s in job["sources"]] if isinstance(job["sources"], list) else []
     root = root_of(sources)
     yield "logs", f"{root or '.'} ({len(sources):,} files)" if len(sources) > 1 else ", ".join(sources)
+
+
+def _clock(node: object, ahead_s: object) -> str:
+    seconds = float(str(ahead_s))
+    return f"{node} is {abs(seconds):,.1f} s {'ahead' if seconds > 0 else 'behind'}"
 
 
 def suspects(report: Table) -> list[SuspectRow]:

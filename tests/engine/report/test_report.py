@@ -40,7 +40,7 @@ def test_json_keeps_the_contract(failed_job: Path, capsys: pytest.CaptureFixture
                          "timing"}  # fmt: skip
     assert set(told["job"]) >= {"sources", "bytes", "lines", "records", "mixed_lines", "launcher_lines",
                                 "unknown_lines", "world_size", "ranks", "nodes", "formats", "first_time", "last_time",
-                                "outcome"}  # fmt: skip
+                                "outcome", "clocks"}  # fmt: skip
     assert set(told["verdict"]) >= {"summary", "cause", "stage", "iteration", "scope", "confidence", "actions"}
     suspect = told["suspects"]["ranks"][0]
     assert suspect["rank"] == 2 and set(suspect) >= {"node", "attempt", "score", "l4_rank", "l4_degree", "reasons"}
