@@ -54,8 +54,8 @@ async def shown(
         yield pilot, screen
 
 
-async def until(pilot: Pilot[int], holds: Callable[[], object], seconds: float = 3.0) -> None:
-    """Wait for what threads bring."""
+async def until(pilot: Pilot[int], holds: Callable[[], object], seconds: float = 15.0) -> None:
+    """Wait for what threads bring; long, for the machine may be busy."""
     for _ in range(int(seconds / 0.01)):
         await pilot.pause()
         if holds():
