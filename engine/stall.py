@@ -33,7 +33,6 @@ class Stall(NamedTuple):
     """The job's pace at a moment."""
 
     pace: Pace
-    silence_ns: int  # since the job's last line
     iteration: int  # the last one that began; −1
     since_ns: int  # since it began
     usual_ns: int  # median time of the last iterations; 0 unknown
@@ -55,7 +54,7 @@ def pace_of(timeline: Timeline, ranks: Ranks, now: int) -> Stall:
     elif usual and since > limit:
         pace = Pace.OVERDUE
     iteration = int(numbers[-1]) if len(numbers) else UNKNOWN
-    return Stall(pace, silence, iteration, since, usual, silent_ranks(ranks, usual))
+    return Stall(pace, iteration, since, usual, silent_ranks(ranks, usual))
 
 
 def _usual(begins: Ints) -> int:
