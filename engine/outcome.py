@@ -79,6 +79,7 @@ def _hangs(case: Case) -> bool:
         rest = set(np.unique(j.source).tolist()) - failed_sources
         told = {int(j.source[s.row]) for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN)}
         return bool(rest - told)
-    waits = [s for s in case.sightings if s.pattern.id in ("gang.no-progress", "horovod.stalled", "horovod.missing-row")]
+    stalled = ("gang.no-progress", "horovod.stalled", "horovod.missing-row")
+    waits = [s for s in case.sightings if s.pattern.id in stalled]
     ends = [s for s in case.sightings if s.pattern.id in ENDS]
     return bool(waits) and not ends
