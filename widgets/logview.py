@@ -154,8 +154,9 @@ class LogView(ScrollView, can_focus=True):
 
     @property
     def is_held(self) -> bool:
-        """Whether the picture waits for text."""
-        return self._held is not None
+        """Whether the picture, or a row of it, waits for text."""
+        shown = self.rows.keys(self.top, self.top + self._fitting())
+        return self._held is not None or not self._pages.has(shown.tolist())
 
     @property
     def waiting(self) -> int:

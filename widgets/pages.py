@@ -51,6 +51,10 @@ class Pages:
         while len(self._lines) > KEPT:
             self._lines.popitem(last=False)
 
+    def has(self, keys: Iterable[int]) -> bool:
+        """Say whether all these rows have their text, as it is now."""
+        return all(key in self._lines and key not in self._old for key in keys)
+
     def lack(self, rows: Rows, top: int, page: int) -> tuple[int, int, Ids]:
         """Say how many rows on screen lack their text, and which keys to ask for now, the first so many on screen."""
         shown = rows.keys(top, top + page).tolist()
