@@ -29,6 +29,8 @@ class Events:
         self._beside: dict[int, dict[str, int]] = {}  # length → first word → events: about what Drain compares
         self._compared = 0
         self._kept: Sequence[str] = ()  # templates of a stored index, until a new shape asks for Drain
+        self._texts: Sequence[str] = ()  # templates as they were at so many shapes: every snapshot asks for them
+        self._texts_at = 0
 
     def restore(self, of_shape: dict[bytes, int], templates: Sequence[str]) -> None:
         """Take up the events of shapes, in the order they were first seen, and their templates."""
@@ -87,8 +89,12 @@ class Events:
         """Return the template of each event as it is now."""
         if self._drain is None:
             return self._kept
+        if self._texts_at == len(self._of_shape):
+            return self._texts
         clusters = self._drain.id_to_cluster
-        return [clusters[c].get_template() if c > 0 else " ".join(["<*>"] * -c) for c in self._clusters]
+        self._texts_at = len(self._of_shape)
+        self._texts = [clusters[c].get_template() if c > 0 else " ".join(["<*>"] * -c) for c in self._clusters]
+        return self._texts
 
 
 def template_text(shape: bytes) -> str:

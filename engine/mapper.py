@@ -99,8 +99,8 @@ class Mapper:
         """Map a block of whole lines (the last one may lack its newline); the context dates its clocks."""
         self.context = context
         t = tidy(block, self.dialect)
-        lines, begin = self._split(t)
-        plan = self._plan_of(t, lines, begin)
+        keys, begin = self._split(t)
+        plan = self._plan_of(t, keys, begin)
         raw = np.frombuffer(t.data, np.uint8)
         flags = t.flags
         loose = self.table.loose[plan]

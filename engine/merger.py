@@ -121,10 +121,6 @@ class Merger:
         """Leave out lines of a source: what follows is so much further down."""
         self.sources[source].lines += lines
 
-    def forget(self, source: int) -> None:
-        """Start a source anew: what follows is its first block again."""
-        self.sources.pop(source, None)
-
     def note(self, source: int, text: str) -> None:
         """Append a line of ours that says what happened to a source."""
         carry = self.sources.setdefault(source, SourceCarry())

@@ -210,12 +210,9 @@ class Viewer:
         if condition.kind in ("since", "until"):
             limit, clock = int(condition.value), snapshot.clock
             return clock >= limit if condition.kind == "since" else (clock <= limit) & (clock != NO_TIME)
-        if condition.kind == "iterations":
-            low, _, high = condition.value.partition("-")
-            return np.asarray((snapshot.iteration >= int(low)) & (snapshot.iteration <= int(high or low)))
         if condition.kind == "stage":
             return np.asarray(snapshot.stage == int(condition.value))
-        if condition.kind == "iteration":
+        if condition.kind in ("iteration", "iterations"):  # the second narrows, the first is one of several wanted
             low, _, high = condition.value.partition("-")
             iteration = snapshot.iteration
             return np.asarray((iteration >= int(low)) & (iteration <= int(high or low)))
