@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Event
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,22 +25,27 @@ class Finder:
         self.covered = 0  # entries that have been searched
         self.running = False
         self._matcher = matcher
+        self._lock = Lock()  # two runs at once would count what both find twice
 
     def run(self, snapshot: Snapshot) -> Iterator[int]:
-        """Search what has not been searched; yield the count after each batch."""
-        self.running = True
-        try:
-            grown = np.zeros(snapshot.length, np.bool_)
-            common = min(len(self.bits), snapshot.length)
-            grown[:common] = self.bits[:common]
-            self.bits = grown
-            for hits in self._matcher(snapshot, smart_case(self.pattern), self.covered, self.stop):
-                fresh = hits[~grown[hits]]
-                grown[fresh] = True
-                self.count += len(fresh)
-                yield self.count
-                if self.stop.is_set():
-                    return
-            self.covered = snapshot.length
-        finally:
-            self.running = False
+        """Search what has not been searched, after a run that is under way; yield the count after each batch."""
+        with self._lock:
+            self.running = True
+            try:
+                yield from self._search(snapshot)
+            finally:
+                self.running = False
+
+    def _search(self, snapshot: Snapshot) -> Iterator[int]:
+        grown = np.zeros(snapshot.length, np.bool_)
+        common = min(len(self.bits), snapshot.length)
+        grown[:common] = self.bits[:common]
+        self.bits = grown
+        for hits in self._matcher(snapshot, smart_case(self.pattern), self.covered, self.stop):
+            fresh = hits[~grown[hits]]
+            grown[fresh] = True
+            self.count += len(fresh)
+            yield self.count
+            if self.stop.is_set():
+                return
+        self.covered = snapshot.length

@@ -59,6 +59,15 @@ def lives(pid: int) -> bool:
         return False
 
 
+def started(referee: Referee) -> int:
+    """Wait for the process of a referee; gives its pid."""
+    until = time.monotonic() + 5
+    while referee._process is None and time.monotonic() < until:
+        time.sleep(0.001)
+    assert referee._process is not None and referee._process.pid is not None
+    return referee._process.pid
+
+
 def test_the_opinion_is_that_of_this_process(tmp_path: Path) -> None:
     job = read(tmp_path / "job.log", crashed(4))
     referee = referee_of(job)
@@ -94,7 +103,7 @@ def test_closing_waits_for_nothing(tmp_path: Path) -> None:
     answers: list[object] = []
     asking = threading.Thread(target=lambda: answers.append(referee.judge(job.snapshot())))
     asking.start()
-    time.sleep(0.3)
+    os.kill(started(referee), signal.SIGSTOP)  # long before it has imported what judges: it cannot answer
     began = time.monotonic()
     referee.close()
     asking.join(5)
