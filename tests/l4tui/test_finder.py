@@ -12,7 +12,7 @@ import numpy as np
 from l4tui.engine.snapshot import Snapshot
 from l4tui.finder import Finder
 
-HITS = np.array([1, 4, 7])
+hits = np.array([1, 4, 7])
 
 
 def snapshot(length: int) -> Snapshot:
@@ -25,7 +25,7 @@ def test_a_second_run_waits_for_the_first_and_finds_nothing_new() -> None:
     def matcher(snap: Any, pattern: str, start: int, stop: threading.Event) -> Iterator[np.ndarray]:
         inside.set()
         go_on.wait(5)
-        yield HITS[HITS >= start]
+        yield hits[hits >= start]
 
     finder = Finder("oom", matcher)
     runs = [threading.Thread(target=lambda: list(finder.run(snapshot(10)))) for _ in range(2)]
@@ -36,7 +36,7 @@ def test_a_second_run_waits_for_the_first_and_finds_nothing_new() -> None:
     for run in runs:
         run.join(5)
     assert finder.count == 3
-    assert np.flatnonzero(finder.bits).tolist() == HITS.tolist()
+    assert np.flatnonzero(finder.bits).tolist() == hits.tolist()
     assert not finder.running
 
 
@@ -45,7 +45,7 @@ def test_a_run_after_growth_searches_only_what_was_added() -> None:
 
     def matcher(snap: Any, pattern: str, start: int, stop: threading.Event) -> Iterator[np.ndarray]:
         starts.append(start)
-        yield HITS[(HITS >= start) & (HITS < snap.length)]
+        yield hits[(hits >= start) & (hits < snap.length)]
 
     finder = Finder("oom", matcher)
     assert list(finder.run(snapshot(5))) == [2]
