@@ -66,8 +66,7 @@ def run(args: argparse.Namespace, config: Config) -> int:
     else:
         reports = [_report(job, args, baseline) for _, job in open_jobs(args.paths, config)]
     alarm = any(should_alarm(report) for report in reports)
-    between = "\n" if args.format in ("text", "markdown") else ""  # JSON: a line for each job
-    _write(between.join(_render(report, args.format) for report in reports), args.output)
+    _write(_render(reports, args.format), args.output)
     return Exit.FOUND if args.check and alarm else Exit.OK
 
 
@@ -94,7 +93,7 @@ def _follow(args: argparse.Namespace, config: Config, baseline: Baseline | None)
 
     def told(report: Table) -> None:
         if args.on_verdict:
-            run_command(args.on_verdict, _render(report, "json"))
+            run_command(args.on_verdict, _render([report], "json"))
 
     def judge(job: Job) -> Table:
         return _judge(job, job.snapshot(), args, baseline, 0.0)
@@ -201,9 +200,12 @@ def _suspicions(words: list[str], snap: Snapshot) -> tuple[Suspicion, ...]:
     return tuple(out)
 
 
-def _render(report: Table, form: str) -> str:
-    if form == "json":
-        return json.dumps(report, ensure_ascii=False) + "\n"
+def _render(reports: list[Table], form: str) -> str:
+    if form == "json":  # a line for each job
+        return "".join(json.dumps(report, ensure_ascii=False) + "\n" for report in reports)
     from l4tui.engine import report as pages
 
-    return {"text": pages.render_text, "markdown": pages.render_markdown, "html": pages.render_html}[form](report)
+    if form == "html":
+        return pages.render_html(reports)
+    render = {"text": pages.render_text, "markdown": pages.render_markdown}[form]
+    return "\n".join(map(render, reports))

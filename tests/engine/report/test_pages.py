@@ -45,6 +45,14 @@ def test_no_line_of_the_text_is_wider_than_a_page() -> None:
 
 
 def test_the_other_pages_say_the_same() -> None:
-    for page in (render_markdown(REPORT), render_html(REPORT)):
+    for page in (render_markdown(REPORT), render_html([REPORT])):
         assert "a/rank-0.log:5-9" in page and "90 %" in page
-    assert "http" not in render_html(REPORT).replace("http-equiv", "")
+    assert "http" not in render_html([REPORT]).replace("http-equiv", "")
+
+
+def test_several_jobs_are_one_document_with_a_list_of_them() -> None:
+    page = render_html([REPORT, {**REPORT, "job": {**REPORT["job"], "sources": ["/logs/<other>"]}}])  # type: ignore[dict-item]
+    assert page.count("<html") == page.count("</html>") == page.count("<style>") == 1
+    assert page.count("<article") == 2
+    assert '<a href="#job-1">/logs/&lt;other&gt;</a>' in page and 'id="job-1"' in page
+    assert "<ol>" not in render_html([{**REPORT, "suspects": {}}])
