@@ -15,7 +15,8 @@ _STYLE = (
     ".events td,.events th{border-bottom:1px solid #ddd}.facts th,.quiet{color:#666;font-weight:normal}"
     "ol,ul{padding-left:1.3em}li{margin:.3em 0}li li{margin:.1em 0}.events{width:100%}"
     "code{font:13px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}.places{color:#05659c}"
-    "article+article{border-top:2px solid #ccc;margin-top:3em}.initiating{color:#b44f00;font-weight:bold}.cascade{color:#8f6300}"
+    "article+article{border-top:2px solid #ccc;margin-top:3em}"
+    ".initiating{color:#b44f00;font-weight:bold}.cascade{color:#8f6300}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}.events td,.events th{border-color:#444}"
     ".facts th,.quiet{color:#999}.places{color:#56b4e9}.initiating{color:#f0752a}.cascade{color:#e69f00}}"
 )
