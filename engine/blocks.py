@@ -92,28 +92,52 @@ def _grew(source: Source, end: int) -> bool:
     return source.feed is not None and source.size() > end
 
 
-def cuts(source: Source, begin: int, end: int, parts: int) -> list[int]:
-    """Return parts+1 or fewer ascending offsets from `begin` to `end`, each at the start of a line.
+class Cut(NamedTuple):
+    """An offset where a source may be parted; `inside`: within a line so long that it comes in pieces."""
+
+    offset: int
+    inside: bool = False
+
+
+def cuts(source: Source, begin: int, end: int, parts: int, longest: int = LONGEST) -> list[Cut]:
+    """Return parts+1 or fewer ascending cuts from `begin` to `end`: line starts, or where `blocks` parts a long line.
 
     `begin` is a line start. Neighbours are ranges for `blocks`, together the whole.
     """
-    found = [begin]
+    found = [Cut(begin)]
+    line = begin  # the last line start seen: nothing is looked at twice
     for part in range(1, parts):
-        at = _next_line(source, begin + (end - begin) * part // parts, end)
-        if found[-1] < at < end:
-            found.append(at)
-    return [*found, end] if end > begin else found
+        at = begin + (end - begin) * part // parts
+        if at <= found[-1].offset:
+            continue
+        cut = Cut(_next_line(source, at, min(end, at + longest)))
+        if cut.offset >= 0:
+            line = cut.offset
+        else:
+            line = _line_before(source, max(line, found[-1].offset), at, line)
+            cut = Cut(line + -(-(at - line) // longest) * longest, inside=True)
+        if found[-1].offset < cut.offset < end:
+            found.append(cut)
+    return [*found, Cut(end)] if end > begin else found
 
 
 def _next_line(source: Source, at: int, end: int) -> int:
-    """Return the first line start at or after `at`, `end` when there is none."""
+    """Return the first line start at or after `at`, -1 when there is none up to `end`."""
     at = max(at - 1, 0)
-    while at < end:
-        data = source.pread(at, min(1 << 16, end - at))
-        if not data:
-            return end
+    while at < end and (data := source.pread(at, min(1 << 16, end - at))):
         newline = data.find(b"\n")
         if newline >= 0:
             return at + newline + 1
         at += len(data)
-    return end
+    return -1
+
+
+def _line_before(source: Source, begin: int, end: int, otherwise: int) -> int:
+    """Return the last line start behind `begin` and up to `end`, `otherwise` when there is none."""
+    while end > begin:
+        at = max(begin, end - (1 << 20))
+        newline = source.pread(at, end - at).rfind(b"\n")
+        if newline >= 0:
+            return at + newline + 1
+        end = at
+    return otherwise

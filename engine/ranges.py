@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Event
 from typing import NamedTuple
@@ -25,7 +25,7 @@ SMALLEST_TASK = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bytes of a source from one line's start to another's."""
+    """Bytes of a source from one cut to another: the start of a line, or a place inside of one in pieces."""
 
     source: Source
     begin: int
@@ -33,6 +33,7 @@ class Range:
     dialect: Dialect
     context: ClockContext
     final: bool  # the last line may lack its newline
+    continues: bool = False  # begins inside a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _pieces(one: Range, size: int) -> Iterator[Range]:
         return
     places = cuts(one.source, one.begin, one.end, -(-length // size))
     for begin, end in pairwise(places):
-        yield Range(one.source, begin, end, one.dialect, one.context, one.final)
+        yield replace(one, begin=begin.offset, end=end.offset, continues=begin.inside)
 
 
 def map_task(task: Task) -> bytes:
@@ -106,7 +107,7 @@ def mapped(task: Task, stop: Event | None = None) -> Iterator[Mapped | Failed]:
         if mapper is None:
             mapper = mappers[one.dialect] = Mapper(Parser(one.dialect, task.formats), one.dialect)
         try:
-            for block in blocks(one.source, one.begin, one.end, stop=stop, final=one.final):
+            for block in blocks(one.source, one.begin, one.end, stop=stop, final=one.final, continues=one.continues):
                 inside = block.unfinished or not block.data.endswith(b"\n")
                 part = _slim(mapper.map(block.data, one.context))
                 yield Mapped(one.source.index, block.offset, block.end, block.continues, inside, part)

@@ -44,17 +44,24 @@ def test_growing_file_is_read_line_by_line(lines, torn, size, longest, seed):
         assert b"".join(got) == content
 
 
-@given(lines=TEXT, parts=st.integers(1, 9), size=st.integers(4, 64))
-def test_ranges_together_are_the_whole(lines, parts, size):
+@given(lines=TEXT, parts=st.integers(1, 9), size=st.integers(4, 64), more=st.integers(0, 64))
+def test_ranges_together_are_the_whole(lines, parts, size, more):
+    longest = size + more
     content = b"".join(line + b"\n" for line in lines)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "job.log"
         path.write_bytes(content)
         source = open_path(str(path))
-        edges = cuts(source, 0, len(content), parts)
-        got = [block.data for a, b in pairwise(edges) for block in blocks(source, a, b, size=size)]
-        assert b"".join(got) == content
-        assert all(content[edge - 1 : edge] in (b"", b"\n") for edge in edges)
+        edges = cuts(source, 0, len(content), parts, longest)
+        got = [
+            block
+            for (a, inside), (b, _) in pairwise(edges)
+            for block in blocks(source, a, b, size=size, longest=longest, continues=inside)
+        ]
+        assert b"".join(block.data for block in got) == content
+        assert all(content[edge - 1 : edge] in (b"", b"\n") for edge, inside in edges if not inside)
+        whole = list(blocks(source, size=size, longest=longest))
+        assert [block.offset for block in got if block.continues] == [b.offset for b in whole if b.continues]
         source.close()
 
 
