@@ -66,7 +66,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("previous_rank", ("[",), "previous rank alone", NARROW),
     Action("next_rank", ("]",), "next rank alone", NARROW),
     Action("pick_ranks", ("r",), "ranks: 0-7,!3,node:n12,attempt:1", NARROW),
-    Action("scope_to_suspect", ("A",), "suspect, its node, its peers, iteration \u00b11", NARROW),
+    Action("scope_to_suspect", ("A",), "suspect, its node and peers, iterations around", NARROW),
     Action("lens", ("v",), "next lens: rows, lines, one rank", NARROW),
     Action("open", ("enter",), "a row's lines; a rank alone; all again", NARROW),
     Action("fold", ("z",), "fold an iteration, or unfold it", NARROW),

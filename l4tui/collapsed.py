@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from l4tui.engine.divergence import Divergence, Mark, Survey
+from l4tui.engine.leads import EVIDENCE
 from l4tui.engine.model import NO_TIME, Flag, Kind, LineClass
 from l4tui.engine.nodeset import nodeset
 from l4tui.engine.outline import LINE, RULE, Outline, changed_rows, continues
@@ -21,6 +23,7 @@ from l4tui.widgets.glyphs import Glyphs, glyphs
 from l4tui.widgets.line import Facts, Line
 
 if TYPE_CHECKING:
+    from l4tui.engine.leads import Lead
     from l4tui.engine.snapshot import Snapshot
     from l4tui.study import Analyst, Study
 
@@ -43,6 +46,7 @@ class CollapsedLens:
         self._signs: Glyphs = glyphs(ascii_only)
         self._study: Study | None = None
         self._by_row: dict[int, Divergence] = {}
+        self._evidence: set[int] = set()  # rows that the verdict rests on
 
     def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Outline:
         """Gather rows and select what the scope shows."""
@@ -79,6 +83,13 @@ class CollapsedLens:
         self._study, self._by_row = study, told_by_row(study.survey)
         size = max(len(old), len(new))
         return np.flatnonzero(np.pad(old, (0, size - len(old))) != np.pad(new, (0, size - len(new))))
+
+    def mark(self, leads: Iterable[Lead]) -> Ids:
+        """Mark what the verdict rests on; differences are marked by the survey."""
+        leads = list(leads)
+        lines = self._entries.mark(leads) + LINE
+        old, self._evidence = self._evidence, {lead.row for lead in leads if lead.kind == EVIDENCE}
+        return np.concatenate((np.array(sorted(old ^ self._evidence), np.int64), lines))
 
     def divergence(self, rows: Rows, key: int) -> Divergence | None:
         """Give what sets the row of a key apart."""
@@ -179,7 +190,10 @@ class CollapsedLens:
         mark = int(marks[row]) if row < len(marks) else 0
         found = self._by_row.get(row)
         if found is not None and mark >= Mark.DIVERGENT:
-            return str(getattr(self._signs, f"is_{found.kind}")), "pending" if mark == Mark.PENDING else ""
+            is_pending = mark == Mark.PENDING
+            return self._signs.pending if is_pending else self._signs.of(found.kind), "pending" if is_pending else ""
+        if row in self._evidence:
+            return self._signs.is_evidence, ""
         if mark == Mark.MINORITY and not raised:
             return "", "dim"
         return "!" if raised else "", ""
@@ -204,9 +218,10 @@ class CollapsedLens:
         return lines
 
     def _stops_in(self, table: RowTable, block: int) -> str:
-        stops = [(row, d.kind) for row, d in self._by_row.items() if d.is_stop and row < table.length]
-        kinds = [kind for row, kind in stops if table.block[row] == block]
-        return str(getattr(self._signs, f"is_{kinds[0]}")) if kinds else ""
+        stops = [(row, d.kind) for row, d in self._by_row.items() if d.is_stop]
+        stops += [(row, EVIDENCE) for row in self._evidence]
+        kinds = [kind for row, kind in stops if 0 <= row < table.length and table.block[row] == block]
+        return self._signs.of(kinds[0]) if kinds else ""
 
 
 def block_words(table: RowTable, block: int) -> str:

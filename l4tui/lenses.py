@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
@@ -12,9 +12,11 @@ import numpy as np
 from l4tui.engine.model import NO_TIME, Flag, Kind, LineClass
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
 from l4tui.widgets.cells import clean
+from l4tui.widgets.glyphs import glyphs
 from l4tui.widgets.line import Facts, Line
 
 if TYPE_CHECKING:
+    from l4tui.engine.leads import Lead
     from l4tui.engine.snapshot import Snapshot
     from l4tui.study import Analyst
 
@@ -43,6 +45,9 @@ class Lens(Protocol):
     def changed(self, old: Rows, new: Rows) -> Ids | None:
         """Say which rows read differently than before; None: all."""
 
+    def mark(self, leads: Iterable[Lead]) -> Ids:
+        """Mark the rows that `d` visits; return the keys that look differently now."""
+
 
 class EntryLens:
     """One row per line (or per rank's part of one), in merged order."""
@@ -50,6 +55,8 @@ class EntryLens:
     def __init__(self, viewer: Viewer, ascii_only: bool) -> None:
         self._viewer = viewer
         self._ascii = ascii_only
+        self._signs = glyphs(ascii_only)
+        self._marks: dict[int, str] = {}  # entry → what `d` goes there for
 
     def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Rows:
         """Select the scope's entries."""
@@ -60,12 +67,17 @@ class EntryLens:
         return False
 
     def facts(self, snapshot: Snapshot, facts: Facts) -> Facts:
-        """The columns are made for lines."""
-        return facts
+        """The columns are made for lines; where ranks are compared there is a place for what sets one apart."""
+        return facts._replace(has_level=facts.has_level or len(snapshot.counts().per_rank) > 1)
 
     def changed(self, old: Rows, new: Rows) -> Ids | None:
         """A line stays what it is."""
         return np.zeros(0, np.int64)
+
+    def mark(self, leads: Iterable[Lead]) -> Ids:
+        """Mark the lines that `d` visits."""
+        old, self._marks = self._marks, {lead.entry: self._signs.of(lead.kind) for lead in leads}
+        return np.array(sorted({entry for entry, _ in old.items() ^ self._marks.items()}), np.int64)
 
     def lines(self, snapshot: Snapshot, rows: Rows, keys: Ids, *, quick: bool = False) -> list[Line]:
         """Read the texts of a page and who wrote them."""
@@ -106,7 +118,7 @@ class EntryLens:
                     time=time,
                     site=clean(short_site(snapshot.sites[site]), self._ascii) if site >= 0 else "",
                     head=record == key,
-                    mark="!" if raised else "",
+                    mark=self._marks.get(key) or ("!" if raised else ""),
                 )
             )
         return lines

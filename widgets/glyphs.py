@@ -41,6 +41,8 @@ class Glyphs(NamedTuple):
     is_value: str
     is_order: str
     is_late: str
+    is_evidence: str
+    pending: str  # others may still say the same
     odd_value: str
     rule: str
     folded: str
@@ -51,20 +53,26 @@ class Glyphs(NamedTuple):
     bound: str
     deviations: str  # from far less to far more than usual
 
+    def of(self, kind: str) -> str:
+        """Give the sign of a kind of difference (extra missing value order late), or of evidence."""
+        return str(getattr(self, f"is_{kind}"))
+
 
 UNICODE = Glyphs(
     mixed="≠", launcher="⚙", unknown="?", note="§", cursor="▌", mark="◆", select="┃", track="│", thumb="█", hit="╾",
     running="●", silent="◌", failed="✖", completed="✔", ellipsis="…", down="↓", dot="·", bars="▁▂▃▄▅▆▇█",
     more="›", bar="█", rank_with="·", rank_behind="‹", rank_ahead="›", rank_silent="◌", rank_failed="✖",
-    rank_suspect="▲", is_extra="▲", is_missing="▽", is_value="≈", is_order="⇄", is_late="◷", odd_value="≈", rule="─",
-    folded="▸", unfolded="▾", times="×", gap="╌", differs="≠", bound="│", deviations="▼▽‹·›△▲",
+    rank_suspect="▲", is_extra="▲", is_missing="▽", is_value="≈", is_order="⇄", is_late="◷", is_evidence="►",
+    pending="⋯", odd_value="≈", rule="─", folded="▸", unfolded="▾", times="×", gap="╌", differs="≠", bound="│",
+    deviations="▼▽‹·›△▲",
 )  # fmt: skip
 ASCII = Glyphs(
     mixed="%", launcher="*", unknown="?", note="=", cursor=">", mark="+", select="|", track=":", thumb="#", hit="-",
     running="o", silent="z", failed="X", completed="v", ellipsis="~", down="v", dot="-", bars="_.-=+*%#",
     more=">", bar="#", rank_with=".", rank_behind="<", rank_ahead=">", rank_silent="z", rank_failed="X",
-    rank_suspect="!", is_extra="^", is_missing="v", is_value="~", is_order="x", is_late="@", odd_value="~", rule="-",
-    folded="+", unfolded="-", times="x", gap="-", differs="%", bound="|", deviations="Vv<.>aA",
+    rank_suspect="!", is_extra="^", is_missing="v", is_value="~", is_order="x", is_late="@", is_evidence="&",
+    pending=":", odd_value="~", rule="-", folded="+", unfolded="-", times="x", gap="-", differs="%", bound="|",
+    deviations="Vv<.>aA",
 )  # fmt: skip
 
 LEVELS = {
@@ -75,6 +83,22 @@ LEVELS = {
     Level.WARNING: "W",
     Level.ERROR: "E",
     Level.FATAL: "F",
+}
+
+
+LEGEND = {  # sign → what it says of a line; in the order of the help
+    "is_extra": "only these ranks said this",
+    "is_missing": "these ranks did not say this",
+    "is_value": "another word, or a value far off",
+    "is_order": "another place or order than the others",
+    "is_late": "later than the others, more and more",
+    "pending": "others may still say the same",
+    "is_evidence": "the verdict rests on this line",
+    "mixed": "text of several ranks on one line",
+    "launcher": "a launcher's or scheduler's line",
+    "unknown": "a line whose rank cannot be known",
+    "note": "a note of l4tui, not of the log",
+    "mark": "your mark",
 }
 
 

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
 @handles("next_divergent", "previous_divergent")
 def other_stop(screen: JobScreen, _: str) -> None:
-    """To the next difference between ranks, the most telling first; the last visited one is where `d` goes on."""
-    study = screen.study
-    if study is None:
-        screen.say("the ranks are still being compared")
-        return
-    stops = study.survey.stops
+    """To the next line that sets ranks apart or shows the verdict; the last visited one is where `d` goes on."""
+    stops = screen.leads
     if not stops:
-        screen.say("no rank stands apart")
+        is_judged = screen.ruling.is_final and screen.ruling.version == screen.snapshot.version
+        words = "no rank stands apart" if is_judged else "no rank stands apart so far: the verdict is being made"
+        screen.say("the ranks are still being compared" if screen.study is None else words)
         return
     known = [(stop.entry, stop.kind) for stop in stops]
     step = 1 if screen.acting == "next_divergent" else -1
@@ -32,8 +30,8 @@ def other_stop(screen: JobScreen, _: str) -> None:
         at = 0 if step > 0 else len(stops) - 1
     screen.last_stop, stop = known[at], stops[at]
     screen.show_entry(stop.entry)
-    sign = getattr(screen.view.signs, f"is_{stop.kind}")
-    screen.say(f"{at + 1} of {len(stops)}  {sign} {clean(stop.words, screen.config.ascii)}", "odd")
+    kind = f"{screen.view.signs.of(stop.kind)} {stop.kind}"
+    screen.say(f"{at + 1}/{len(stops)} {kind}: {clean(stop.words, screen.config.ascii)}", "odd")
 
 
 @handles("fold")

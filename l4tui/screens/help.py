@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rich.text import Text
 
 from l4tui.actions import ACTIONS, shown_key
+from l4tui.widgets.glyphs import LEGEND, glyphs
 from l4tui.widgets.sheet import TextSheet
 
 COLUMN = 51  # cells of one column; two stand side by side where there is room
@@ -26,6 +27,9 @@ def help_sheet(keys: Mapping[str, str], width: int, ascii_only: bool) -> TextShe
             blocks.append([(group, "")])
         if action.id in bound:
             blocks[-1].append((" ".join(bound[action.id]), action.words))
+    signs = glyphs(ascii_only)
+    levels = [("!", "an exception that nothing logged"), ("t d W E F", "trace, debug, warning, error, fatal")]
+    blocks.append([("Signs", ""), *((getattr(signs, name), words) for name, words in LEGEND.items()), *levels])
     columns = [blocks] if width * 0.9 < 2 * COLUMN + 4 else _balanced(blocks)  # a sheet takes nine tenths
     height = max(sum(len(block) + 1 for block in column) for column in columns)
     lines = [Text() for _ in range(height)]

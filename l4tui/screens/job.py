@@ -19,6 +19,8 @@ from l4tui import handlers
 from l4tui.collapsed import CollapsedLens, agrees
 from l4tui.config import Config
 from l4tui.engine.divergence import Divergence
+from l4tui.engine.leads import Lead, leads
+from l4tui.engine.outline import RULE, Outline
 from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.view import Filter, Matcher, Scope, Viewer
 from l4tui.feed import Feed, Live, Update
@@ -80,7 +82,8 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         self.mouse_on = config.mouse
         self.acting = ""  # id of the action that runs
         self.leaving = False
-        self.last_stop: tuple[int, str] | None = None  # of `d`: entry and kind
+        self.leads: list[Lead] = []  # where `d` goes
+        self.last_stop: tuple[int, str] | None = None  # entry and kind of the one visited last
         self._kept: tuple[int, int] | None = None  # (key, entry) of the cursor when the lens was turned
         self._back: list[Scope] = []
         self._said, self._said_style, self._said_at = "", "busy", 0.0
@@ -190,6 +193,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         if update.renumbered:
             self.notes.clear()
             self.judged_anew()
+            self.mark_leads()
             self.last_stop = self._kept = None
         self.view.set_rows(update.rows, update.facts, changed=void, key=key)
         if fresh is not None:
@@ -267,7 +271,18 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
             fresh = lens.take(study, self.view.rows)
             if self.lens is lens:
                 self.view.renew(fresh)
+        self.mark_leads()
         self.tell()
+
+    def mark_leads(self) -> None:
+        """Order where `d` goes, and mark these rows."""
+        study = self.study
+        is_ours = study is not None and study.snapshot.generation == self.snapshot.generation
+        self.leads = leads(study.survey, study.table.row, self.ruling.opinion) if study and is_ours else []
+        for lens in self.lenses.values():
+            fresh = lens.mark(self.leads)
+            if self.lens is lens:
+                self.view.renew(fresh)
 
     # Scopes
 
@@ -339,7 +354,10 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         rows = self.view.rows
         key = rows.key_of(entry)
         row = rows.position(key)
-        if key in rows.keys(row, row + 1).tolist():
+        if key >= RULE and isinstance(rows, Outline):  # folded away
+            self._sought = entry
+            self.set_scope(replace(self.scope, folds=rows.folds.turning(key - RULE)), keep=False)
+        elif key in rows.keys(row, row + 1).tolist():
             self.view.set_following(False)
             self.view.go(row, place="middle")
         else:

@@ -54,6 +54,10 @@ class JudgeScreen(Screen[None]):
         """Say how things stand."""
 
     @abstractmethod
+    def mark_leads(self) -> None:
+        """Take over what a new verdict rests on."""
+
+    @abstractmethod
     def in_thread(self, work: Callable[[], None], group: str) -> None:
         """Run off the thread that draws."""
 
@@ -93,6 +97,7 @@ class JudgeScreen(Screen[None]):
         self.ruling = event.ruling
         if event.generation != self.snapshot.generation:
             self.judged_anew()
+        self.mark_leads()
         if self.pane is not None:
             self.pane.judged(self.ruling)
         self.tell()

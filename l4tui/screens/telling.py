@@ -198,6 +198,12 @@ class Telling:
         one = RankSet.parse(self.scope.ranks).single
         return f"rank {one}" if one is not None else "some ranks"
 
+    def _apart(self, found: Divergence) -> str:
+        """Word what sets a row apart."""
+        signs = self.view.signs
+        sign, so_far = (signs.of(found.kind), "") if found.is_settled else (signs.pending, "so far ")
+        return f"{sign} {so_far}{found.words}"
+
     def _place(self) -> str:
         if self.pane is not None and self.pane.has_focus and self.pane.place:
             return self.pane.place
@@ -212,7 +218,7 @@ class Telling:
         speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
         rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])
         found = self.divergence
-        parts = [f"{getattr(self.view.signs, f'is_{found.kind}')} {found.words}"] if found is not None else []
+        parts = [self._apart(found)] if found is not None else []
         parts.append(f"{PurePath(snap.sources[place.source].path).name}:{place.line}")
         parts.append(f"rank {rank}" if rank >= 0 else "")
         parts.append(snap.nodes[node] if node >= 0 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from l4tui.app import L4App
 from l4tui.config import Config
 from l4tui.demo import write
 from l4tui.engine.discovery import discover
+from l4tui.engine.snapshot import Snapshot
 from l4tui.judge import Judge, Ruling
 from l4tui.screens.job import JobScreen
 from tests.l4tui.screen import until
@@ -32,14 +33,24 @@ def job_of(folder: Path, scenario: str, ranks: int = 16, nodes: int = 2) -> Path
 
 @asynccontextmanager
 async def opened(
-    folder: Path, size: tuple[int, int] = (120, 40), *, ruling: Ruling | None = None, **settings: object
+    folder: Path | Sequence[str],
+    size: tuple[int, int] = (120, 40),
+    *,
+    ruling: Ruling | None = None,
+    judge: Callable[[Snapshot], Ruling] | None = None,
+    **settings: object,
 ) -> AsyncIterator[tuple[Pilot[int], JobScreen]]:
-    """Run the app on a folder until the ranks have been compared and all stands still."""
+    """Run the app on a folder, or on paths, until the ranks have been compared and all stands still.
+
+    Verdicts are made by `judge`, or are `ruling`, or say nothing.
+    """
     judged, closed = Judge.__call__, Judge.close
-    Judge.__call__ = lambda self, snapshot: (ruling or Ruling(0, ""))._replace(version=snapshot.version)  # type: ignore
+    told = judge or (lambda snapshot: (ruling or Ruling(0, ""))._replace(version=snapshot.version))
+    Judge.__call__ = lambda self, snapshot: told(snapshot)  # type: ignore[method-assign]
     Judge.close = lambda self: None  # type: ignore[method-assign]
     config = Config(**{"follow": False, "theme": "l4tui", "cache": False, "jobs": 1, **settings})  # type: ignore[arg-type]
-    app = L4App(discover([str(folder)]), config, keymap())
+    paths = [str(folder)] if isinstance(folder, Path) else folder
+    app = L4App(discover(paths), config, keymap())
     try:
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: isinstance(app.screen, JobScreen))

@@ -43,11 +43,11 @@ async def test_d_goes_to_the_culprit_first(failed: Path, size: tuple[int, int]) 
         assert len(culprit) == 1
         here = screen_rows(screen)[screen.view.row - screen.view.top]
         assert f" {culprit[0]} " in here and "▲" in here
-        assert f"rank {culprit[0]}" in screen._place() and screen._said.startswith("1 of ")
+        assert f"rank {culprit[0]}" in screen._place() and screen._said.startswith("1/")
         await press(pilot, screen, "d")
-        assert screen._said.startswith("2 of ")
+        assert screen._said.startswith("2/")
         await press(pilot, screen, "D")
-        assert screen._said.startswith("1 of ")
+        assert screen._said.startswith("1/")
 
 
 async def test_a_missing_rank_is_named_in_the_row_of_the_others(hung: Path) -> None:
