@@ -2,8 +2,8 @@
 
 Launchers of the CHUNK family forward what one read() gave them and add no newline, so the next chunk's tag can follow
 unfinished text. Three guards keep a payload that imitates a tag whole: the id must be known from line starts, a tag
-directly behind a tag is payload (no chunk is empty), and for the weakest tags a context that always precedes and
-follows alike is a program's own text.
+directly behind a tag is payload (no chunk is empty), and the weakest tags must stand where the source shows that texts
+are torn (tears.py). Where that stays open the line is cut behind the tag: nobody is known to have written the rest.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from l4tui.engine.formats.dialect import Dialect
 from l4tui.engine.formats.parser import prefix_end
 from l4tui.engine.formats.registry import Format
+from l4tui.engine.formats.tears import Tear, Tears, decoded, learn_tears
 
 _NAME = re.compile(r"\(\?P<(\w+)>")
 _ID_GROUPS = ("task", "local_rank", "rank", "actor", "node", "stream")
@@ -32,7 +33,7 @@ _WEAK_GUARD = {"mpich-rank": ("", r"(?!NCCL|RCCL|\S+:\d+ (?:\(\w+\) )?NCCL)")}
 # pdsh ends a line at a NUL and goes on with the next tag: glued to the text, as no prose has it
 _GLUED = {"host-label": (r"(?<=[A-Za-z0-9_%|#\])}])", "")}
 DATE = "mpi-date"  # stands before a tag and goes with it
-TOKEN, OUTER = "midline token", "midline outer"  # keys in Dialect.rest
+TOKEN, OUTER, TEARS = "midline token", "midline outer", "midline tears"  # keys in Dialect.rest
 SHORTEST_TOKEN = 3
 READ = 400  # bytes of a line in which a program's own brackets are looked for
 
@@ -44,6 +45,7 @@ class Plan(NamedTuple):
     token: bytes  # every tag begins so; empty where that is too short to be counted
     starts: re.Pattern[bytes] | None  # a newline, outer prefixes, a tag; None: newline and token say it
     begin: re.Pattern[bytes] | None = None  # outer prefixes and a tag: what lines begin with; None: no outer ones
+    tears: Tears | None = None  # of weak tags: where they are believed
 
 
 def _unnamed(pattern: str, keep: str) -> str:
@@ -94,6 +96,8 @@ def learn_midline(
     if not parts:
         return None, frozenset(), {}
     counting = {OUTER: "".join(outer)} if outer else {}
+    if any(fmt.name in _WEAK_GUARD for fmt in used):
+        counting[TEARS] = learn_tears(re.compile("|".join(parts).encode("latin-1")), seen, lines).encoded()
     token = _token(used, tags)
     if len(token) >= SHORTEST_TOKEN or token == b"\r":
         counting[TOKEN] = token.decode("latin-1")
@@ -172,10 +176,11 @@ def _plan(dialect: Dialect) -> Plan | None:
         return Plan(regex, b"[rank", None)
     token = learnt.get(TOKEN, "").encode("latin-1")
     outer = learnt.get(OUTER)
+    tears = decoded(learnt[TEARS]) if TEARS in learnt else None
     if token and outer is None:
-        return Plan(regex, token, None)
+        return Plan(regex, token, None, tears=tears)
     begin = rb"(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")"
-    return Plan(regex, token, re.compile(rb"\n" + begin), re.compile(begin) if outer is not None else None)
+    return Plan(regex, token, re.compile(rb"\n" + begin), re.compile(begin) if outer is not None else None, tears)
 
 
 def midline_suspects(block: bytes, dialect: Dialect) -> int:
@@ -201,8 +206,10 @@ def cut(line: bytes, dialect: Dialect) -> list[int]:
         return []
     if plan.begin is not None and plan.token and line.count(plan.token) == 1 and plan.begin.match(line):
         return []
-    out: list[int] = []
     lead = prefix_end(line, dialect)
+    if plan.tears is not None:
+        return _weak_cuts(line, lead, plan, plan.tears, dialect)
+    out: list[int] = []
     behind = 0  # where the last tag ended: a tag right there is payload
     shown = line[:lead] if plan.token == b"\r" else b""  # GNU parallel repeats the tag in each state of a bar
     for match in plan.regex.finditer(line):
@@ -211,6 +218,25 @@ def cut(line: bytes, dialect: Dialect) -> list[int]:
         shown = shown and match[0]
         if match.start() != behind and match.start() >= lead and _known(match, dialect):
             out.append(match.start())
+        behind = match.end()
+    return out
+
+
+def _weak_cuts(line: bytes, lead: int, plan: Plan, tears: Tears, dialect: Dialect) -> list[int]:
+    """Cut at a rank's tag, and inside what may be one: its blank keeps the rest from being read as tagged."""
+    out: list[int] = []
+    behind, begin = 0, lead
+    owner: bytes | None = None
+    for match in plan.regex.finditer(line):
+        tag = match[match.lastindex or 0]
+        if match.start() < lead:
+            owner = tag
+        elif match.start() != behind and _known(match, dialect):
+            tear = tears.judge(line, begin, match.start(), match.end())
+            if tear is not Tear.TEXT:
+                sure = tear is Tear.REAL or tag == owner
+                out.append(match.start() if sure else match.end() - match[0].endswith(b" "))
+                owner, begin = (tag if sure else None), match.end()
         behind = match.end()
     return out
 
