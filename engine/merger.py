@@ -79,7 +79,7 @@ class Merger:
         self.book.extend(translation, part.plans)
         translation.speakers.extend(part.speakers)
         plan = translation.plans.view()[part.plan]
-        speaker, plain = self._speakers(source, carry, part, translation)
+        speaker, plain, begins = self._speakers(source, carry, part, translation)
         flags, time, mark = part.flags, part.time, part.mark
         line_class = self.book.line_class.view()[plan]
         self._weave(source, part, self.book.trail.view()[plan], line_class, speaker, plain)
@@ -101,8 +101,12 @@ class Merger:
         order = lane_order(lane)
         whose = adopt(lane, line_class, self._lane_kind.view()[lane], carry.adoption)
         heads = assemble(whose, line_class, self._records, self.store.length, order if whose is lane else None)
-        iteration = self._iterations(carry, lane, mark, self.book.marker.view()[plan], order)
-        stage = carry_stages(self.book.stage_action.view()[plan], lane, self.stages, source, order)
+        marker, action = self.book.marker.view()[plan], self.book.stage_action.view()[plan]
+        if begins:
+            iteration, stage = self._anew(source, lane, mark, marker, action, begins)
+        else:
+            iteration = self._iterations(carry, lane, mark, marker, order)
+            stage = carry_stages(action, lane, self.stages, source, order)
         self._count(speaker, flags)
         columns = {
             "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,
@@ -137,10 +141,10 @@ class Merger:
 
     def _speakers(
         self, source: int, carry: SourceCarry, part: Part, translation: Translation
-    ) -> tuple[np.ndarray, dict[int, int]]:
+    ) -> tuple[np.ndarray, dict[int, int], list[int]]:
         """Return the job's speaker of every entry; a sign of a restart opens a new epoch from its line on.
 
-        Also returns, of entries whose message tells their writer, the speaker without that.
+        Also returns, of entries whose message tells their writer, the speaker without that, and where epochs begin.
         """
         cuts = carry.restarts.cuts(part.taught, part.mark, part.speaker, translation.speakers)
         out = np.empty(len(part.speaker), np.int32)
@@ -154,7 +158,7 @@ class Merger:
                 spoken = self._learn(who, text)
             if spoken != who:
                 plain[entry], out[entry] = who, spoken
-        return out, plain
+        return out, plain, [entry for entry, _ in cuts[1:]]
 
     def _learn(self, who: int, text: bytes) -> int:
         """Learn from a telling line; return the speaker that it tells."""
@@ -297,6 +301,21 @@ class Merger:
         kept[lane[rows]] = after[rows]  # the last assignment of a lane stays
         self._after.replace(kept)
         return iteration
+
+    def _anew(
+        self, source: int, lane: np.ndarray, mark: np.ndarray, marker: np.ndarray, action: np.ndarray, begins: list[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return iterations and stages of a block in which epochs begin: nothing is carried into an epoch."""
+        carry = self.sources[source]
+        iterations, stages = [], []
+        for a, b in pairwise([*dict.fromkeys([0, *begins]), len(lane)]):
+            if a or begins[0] == 0:
+                carry.after = UNKNOWN
+                self.stages.sources.pop(source, None)
+            part, order = slice(a, b), lane_order(lane[a:b])
+            iterations.append(self._iterations(carry, lane[part], mark[part], marker[part], order))
+            stages.append(carry_stages(action[part], lane[part], self.stages, source, order))
+        return np.concatenate(iterations), np.concatenate(stages)
 
     def _count(self, speaker: np.ndarray, flags: np.ndarray) -> None:
         """Count physical lines: those of one entry by speaker, the others by the set of their speakers."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from l4tui.engine.model import Speaker
 from l4tui.engine.restarts import Restarts
+from tests.engine.small_jobs import Growing, read, stamp
 
 SPEAKERS = [Speaker(-1, local_rank=r) for r in range(2)]
 CLOSING = b"Sending process 71 closing signal SIGTERM"
@@ -63,3 +67,40 @@ def test_any_cut_gives_the_same() -> None:
         first = cuts(restarts, lines[:k])
         second = cuts(restarts, lines[k:])
         assert first + [(entry + k, epoch) for entry, epoch in second[1:]] == whole
+
+
+def attempt(begins: str, steps: range, at: float) -> list[str]:
+    """Lines of one attempt: the launcher's, then ranks that build a model and count steps."""
+    out = [begins]
+    for r in range(4):
+        out.append(f"{r}: {stamp(at + r / 10)} - INFO - model.py:10 - building model on device {r}")
+        out.append(f"{r}: {stamp(at + 0.5 + r / 10)} - INFO - model.py:15 - weights are there")
+    for step in steps:
+        out += [
+            f"{r}: {stamp(at + step + r / 10)} - INFO - train.py:20 - step {step}/99 | loss {9 - step / 9:.3f}"
+            for r in range(4)
+        ]
+    return out
+
+
+TWICE = [
+    *attempt("[launcher] attempt 1/3 starting gang of 4 tasks", range(5, 12), 0),
+    *attempt("[launcher] attempt 2/3 starting gang of 4 tasks", range(3, 6), 100),
+]
+
+
+@pytest.mark.parametrize("cut", [0, 33, 36, 37, 38, 44])
+def test_what_a_new_attempt_says_before_its_first_step_is_in_no_iteration(tmp_path: Path, cut: int) -> None:
+    if cut:
+        growing = Growing(tmp_path)
+        for part in (TWICE[:cut], TWICE[cut:]):
+            growing.add("".join(f"{line}\n" for line in part))
+        snap, skip = growing.job.snapshot(), 1
+    else:
+        snap, skip = read(tmp_path / "job.log", TWICE).snapshot(), 0
+    first = skip + 9 + 4 * 7  # the launcher's second word
+    attempts = snap.ranks.attempt[snap.speaker][skip:]
+    assert attempts.tolist() == [0] * (first - skip) + [1] * (snap.length - first)
+    assert snap.iteration[first : first + 9].tolist() == [-1] * 9
+    assert snap.stage[first] != snap.stage[first - 1]
+    assert snap.iteration[first + 9 :].tolist() == [step for step in (3, 4, 5) for _ in range(4)]
