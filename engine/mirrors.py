@@ -52,6 +52,8 @@ def find_mirrors(sources: Sequence[Source]) -> dict[Source, Source]:
         return found
     window = min(FILE_WINDOW, ALL_FILES // len(files) // 2)
     texts = {file: _window_lines(file, window) for file in files}
+    short = max(1 << 11, WINDOW // len(files) // 2)  # so that it lies within a console's window
+    ends: dict[Source, Counter[bytes]] = {}
     for console in consoles:
         tagged = _by_tag(_window_lines(console, WINDOW))
         mates = {tag: [file for file in files if _may_be(file, console, tag)] for tag in tagged}
@@ -60,9 +62,9 @@ def find_mirrors(sources: Sequence[Source]) -> dict[Source, Source]:
                 file for tag, beside in mates.items() if tag != NO_TAG or len(mates) == 1 for file in beside
             )
         else:
-            short = max(1 << 11, WINDOW // len(files) // 2)  # so that it lies within the console's window
-            ends = {file: _window_lines(file, short) for file in files if file not in found}
-            found |= dict.fromkeys(_inside(tagged, mates, ends), console)
+            ends = ends or {file: _joined([_window_lines(file, short)]) for file in files}
+            theirs = {file: lines for file, lines in ends.items() if file not in found}
+            found |= dict.fromkeys(_inside(tagged, mates, theirs), console)
     return found
 
 
@@ -179,14 +181,16 @@ def _joined(parts: Iterable[Lines]) -> Counter[bytes]:
     return joined
 
 
-def _inside(tagged: dict[int, Lines], mates: dict[int, list[Source]], texts: dict[Source, Lines]) -> list[Source]:
+def _inside(
+    tagged: dict[int, Lines], mates: dict[int, list[Source]], texts: dict[Source, Counter[bytes]]
+) -> list[Source]:
     """Return the per-rank files whose lines all stand in the console."""
     inside = []
     pools = {tag: _joined([lines]) for tag, lines in tagged.items()}
-    tags = [tag for tag in tagged if tag != NO_TAG] or list(tagged)
-    for file, lines in ((file, _joined([text])) for file, text in texts.items()):
-        pool = next((pools[tag] for tag in tags if file in mates[tag]), None)
-        if pool is not None and _stands_in([lines], [pool]):
+    tag_of = {file: tag for tag in reversed([t for t in tagged if t != NO_TAG] or list(tagged)) for file in mates[tag]}
+    for file, lines in texts.items():
+        pool = pools[tag_of[file]] if file in tag_of else None
+        if pool and _stands_in([lines], [pool]):
             inside.append(file)
             pool.subtract(lines & pool)
     return inside
