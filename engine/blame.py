@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from l4tui.engine.evidence import jobwide
+from l4tui.engine.evidence import jobwide, unowned
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.registry import judges
@@ -19,6 +19,7 @@ CLOSE = 2.0  # decibans: candidates this near the best are accused together
 NODE_SHARE = 0.5  # of a node's own finding that each rank on it takes over
 SHOWN = 8  # suspects listed besides those accused together
 STALLED = 6.0  # decibans that a scheduler's stop weighs less than an error of all ranks
+UNOWNED = 0.6  # confidence in what ended a job though it names nobody
 LEAST = 4.5  # decibans below which a rank is not listed: more than statistics alone can give
 
 
@@ -97,7 +98,7 @@ def shipped_weights() -> Weights:
 def gather(case: Case) -> tuple[list[Finding], list[Finding]]:
     """Ask every kind; return findings about ranks and nodes, and those about the whole job."""
     found = [f for judge in judges() for f in judge(case)]
-    return _spare_the_many(case, found), jobwide.judge(case)
+    return _spare_the_many(case, found), [*jobwide.judge(case), *unowned.judge(case)]
 
 
 def _spare_the_many(case: Case, found: list[Finding]) -> list[Finding]:
@@ -164,13 +165,16 @@ def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: lis
     best_rank = ranks[0].decibans if ranks else 0.0
     best = max(best_rank, nodes[0].decibans if nodes else 0.0)
     strong = [f for f in job if f.strength is Strength.STRONG]
+    weak = [f for f in job if f.strength is Strength.WEAK]
     stopped = all(f.cause == "scheduler" for f in strong)  # a time limit also ends what somebody else had stalled
     for_job = (weights.job - STALLED * stopped) if strong else 0.0
     together = _together(ranks, nodes)
     odds = [10 ** (c.decibans / 10) - 1 for c in ranks]  # who has nothing against them weighs nothing, however many
     total = sum(odds) + 10 ** (weights.nobody / 10) + (10 ** (for_job / 10) if for_job else 0.0)
     if for_job >= max(best, weights.nobody) and for_job > 0:
-        return Blame((), (), tuple(job), "job", round(10 ** (for_job / 10) / total, 3))
+        return Blame((), (), tuple(strong), "job", round(10 ** (for_job / 10) / total, 3))
+    if best < LEAST and weak:
+        return Blame((), (), tuple(weak), "job", UNOWNED)
     if best < LEAST:
         return Blame((), (), tuple(job), "none", round(10 ** (weights.nobody / 10) / total, 3))
     listed = [c for c in ranks if c.decibans >= LEAST]

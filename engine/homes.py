@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
 BESIDE = 6  # rows between two lines of one block
+_RANKS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
     address: dict[str, str] = {}
     pids: dict[int, int] = dict(journal.pids)
     told: dict[int, set[str]] = {}
+    placed: dict[int, str] = {}  # by launchers, whose numbers are tasks: ranks only where each rank is a task
     hosts: set[str] = set(journal.nodes) | set(journal.node_ranks)
     host, host_row = "", -BESIDE
     named, named_row = UNKNOWN, -BESIDE
@@ -47,12 +50,33 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             named, named_row = int(g["local_rank"]), s.row
         elif name == "ray.actor-address" and s.row - named_row < BESIDE:
             node.setdefault(named, g["host"])
+        elif name in ("slurm.task-died", "mpirun.rank-died") and "node" in g:
+            placed |= dict.fromkeys(spread(g.get("ranks", g.get("rank", ""))), g["node"])
         elif name == "fact.rank-host":
             told.setdefault(int(g["rank"]), set()).add(g["host"])
         if name in ("elastic.table-host", "fact.host-name"):
             hosts.add(g["host"])
     _settle(node, told, hosts)
+    _seat_tasks(journal, node, placed)
     return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None)
+
+
+def _seat_tasks(journal: Journal, node: dict[int, str], placed: dict[int, str]) -> None:
+    """Take tasks for ranks where no other rank is known and no node of a rank is known otherwise."""
+    if max(journal.world_size - 1, *journal.ranks[-1:], 0) > max(placed, default=0):
+        return
+    if all(journal.node_of.get(rank, name) == name for rank, name in placed.items()):
+        for rank, name in placed.items():
+            node.setdefault(rank, name)
+
+
+def spread(words: str) -> list[int]:
+    """Read "0-3,7 9" as ranks; at most 65,536 a range."""
+    out: list[int] = []
+    for first, last in _RANKS.findall(words):
+        end = int(last or first)
+        out += range(int(first), min(end, int(first) + 65_536) + 1)
+    return out
 
 
 def _settle(node: dict[int, str], told: dict[int, set[str]], hosts: set[str]) -> None:

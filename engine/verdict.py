@@ -144,8 +144,16 @@ def _sentence(
     if blame.accused and nodes:
         who += f" on {', '.join(nodes[:4])}{'…' if len(nodes) > 4 else ''}"
     unsure = "Unsure; most likely " if blame.confidence < UNSURE else ""
-    text = f"{unsure}{who}{where}: {lead.sentence}."
+    text = f"{unsure}{who}{where}: {_without_name(blame, lead)}."
     return text if outcome is not Outcome.COMPLETED else f"{text} The job completed."
+
+
+def _without_name(blame: Blame, lead: Finding) -> str:
+    """Return the finding's sentence without the rank or node in front of it, which the verdict has named already."""
+    name = word_ranks([lead.rank]) if lead.rank >= 0 else str(lead.node)
+    if lead.sentence.startswith(f"{name} raised its own error") and len(blame.accused) > 1:
+        return f"each{lead.sentence.removeprefix(name).replace('its own', 'this', 1)}"
+    return lead.sentence.removeprefix(f"{name}: ") if blame.accused in ((), (lead.rank,)) else lead.sentence
 
 
 def _iteration(case: Case, blame: Blame, findings: list[Finding]) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.evidence.record import Ints, Journal
-from l4tui.engine.homes import Homes
+from l4tui.engine.homes import Homes, spread
 from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
@@ -53,9 +52,6 @@ class Life:
     last_time: int
     marked: int  # last iteration it marked, UNKNOWN if none
     last_marked_row: int
-
-
-_RANKS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 @dataclass(frozen=True, slots=False)
@@ -174,7 +170,7 @@ class Case:
         g = sighting.groups
         for name in ("ranks", "ranks2"):
             if name in g:
-                return _spread(g[name])
+                return spread(g[name])
         for name in ("rank", "rank2"):
             if name in g:
                 return [int(g[name])]
@@ -294,15 +290,6 @@ class Case:
             return placed
         empty = [n for n in {*j.nodes, *j.node_ranks} if not self.on_node(n) and not j.node_ranks.get(n)]
         return set(range(j.world_size)) if empty else placed
-
-
-def _spread(words: str) -> list[int]:
-    """Read "0-3,7 9" as ranks; at most 65,536."""
-    out: list[int] = []
-    for first, last in _RANKS.findall(words):
-        end = int(last or first)
-        out += range(int(first), min(end, int(first) + 65_536) + 1)
-    return out
 
 
 def _index(journal: Journal, node: str) -> int:

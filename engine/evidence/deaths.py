@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.library.pattern import Blames
@@ -23,6 +24,7 @@ class Death:
     code: int
     sighting: Sighting
     forced: bool = False  # killed by its own launcher after it ignored SIGTERM
+    node: str | None = None  # where no rank can be told: the task was the launcher of a whole node
 
     @property
     def is_root(self) -> bool:
@@ -34,19 +36,38 @@ def deaths(case: Case) -> list[Death]:
     """Return every end that a launcher tells of in this attempt."""
     lost = bool(case.of("slurm.node-failure", "slurm.node-failure-step"))  # then the scheduler kills the rest
     forced = {s.groups["pid"] for s in case.sightings if s.pattern.blames is Blames.FROZEN}
+    wrapped = _wrapped(case)
     found = []
     for s in case.sightings:
         if s.pattern.blames is not Blames.EXIT:
             continue
         code, signal = int(s.groups.get("exitcode", 0)), int(s.groups.get("signal", 0))
-        signal = signal or WORDS.get(s.groups.get("how", ""), 0)
+        signal = signal or WORDS.get(s.groups.get("how", ""), 0) or wrapped.get(s.row, 0)
         if code < 0 or code > 128:
             signal = -code if code < 0 else code - 128
         ranks = [s.rank] if s.rank >= 0 and "rank" not in s.groups else case.subjects(s)
         if not ranks and s.groups.get("pid", "").isdigit():
             ranks = _by_table(case, s)
-        found += [Death(r, signal, code, s, lost or s.groups.get("pid") in forced) for r in ranks or [UNKNOWN]]
+        node = _of_agent(case, s, ranks)
+        ranks = [UNKNOWN] if node is not None or not ranks else ranks
+        found += [Death(r, signal, code, s, lost or s.groups.get("pid") in forced, node) for r in ranks]
     return found
+
+
+def _of_agent(case: Case, s: Sighting, tasks: list[int]) -> str | None:
+    """Return the node of tasks that are no ranks: the ranks of that node have other numbers."""
+    node = s.groups.get("node")
+    if s.pattern.id != "slurm.task-died" or node is None:
+        return None
+    there = {*case.journal.node_ranks.get(node, ()), *case.on_node(node)}
+    return node if len(there) > len(tasks) and not there.issuperset(tasks) else None
+
+
+def _wrapped(case: Case) -> dict[int, int]:
+    """Signals that mpirun wraps into the line after the one that names the process, by that line's row."""
+    named = case.of("mpirun.rank-died", "mpirun.signal")
+    pairs = [(a, b) for a, b in pairwise(named) if b.pattern.id == "mpirun.signal" and b.row - a.row <= 3]
+    return {a.row: int(b.groups["signal"]) for a, b in pairs}
 
 
 def _by_table(case: Case, sighting: Sighting) -> list[int]:

@@ -6,9 +6,10 @@ import re
 from collections import Counter, defaultdict
 
 from l4tui.engine.evidence.case import Case, word_ranks
-from l4tui.engine.evidence.deaths import FATAL_SIGNALS, deaths
+from l4tui.engine.evidence.deaths import FATAL_SIGNALS, Death, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.library.pattern import Blames, Pattern, Role
+from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
 KIND = "explicit_blame"
@@ -160,30 +161,29 @@ def _signature(text: str) -> str:
 
 
 def _killed(case: Case) -> list[Finding]:
-    out = []
-    ends = [d for d in deaths(case) if d.is_root and d.rank >= 0]
-    if case.is_most(len({d.rank for d in ends})) and len(case.ranks) > 1:
+    ends = [d for d in deaths(case) if d.is_root and (d.rank >= 0 or d.node is not None)]
+    if case.is_most(len({d.rank for d in ends if d.rank >= 0})) and len(case.ranks) > 1:
         return []
-    for death in ends:
-        if death.is_root:
-            name = FATAL_SIGNALS[death.signal]
-            cause = "killed" if death.signal == 9 else "crash"
-            actions = (
-                ("check the kernel log of the node for an oom-kill",) if cause == "killed" else ("get the core dump",)
-            )
-            out.append(
-                Finding(
-                    KIND,
-                    Strength.STRONG,
-                    f"the launcher saw {word_ranks([death.rank])} die from {name}",
-                    death.rank,
-                    None,
-                    (death.sighting.row,),
-                    True,
-                    case.iteration_of(death.rank),
-                    "",
-                    cause,
-                    actions,
-                )
-            )
-    return out
+    return [_death(case, d) for d in ends]
+
+
+def _death(case: Case, death: Death) -> Finding:
+    cause = "killed" if death.signal == 9 else "crash"
+    if cause == "killed":
+        actions: tuple[str, ...] = ("check the kernel log of the node for an oom-kill",)
+    else:
+        actions = ("get the core dump",)
+    who = word_ranks([death.rank]) if death.rank >= 0 else f"the launcher of {death.node}"
+    return Finding(
+        KIND,
+        Strength.STRONG,
+        f"the launcher saw {who} die from {FATAL_SIGNALS[death.signal]}",
+        death.rank,
+        death.node,
+        (death.sighting.row,),
+        True,
+        case.iteration_of(death.rank) if death.rank >= 0 else UNKNOWN,
+        "",
+        cause,
+        actions,
+    )

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from l4tui.engine.evidence.case import Case, word_ranks
+from l4tui.engine.evidence.dumps import standing
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.waiting import call_sites, timed_out, victims
 from l4tui.engine.library.pattern import Blames
@@ -19,7 +20,7 @@ def judge(case: Case) -> list[Finding]:
     """Accuse the rank that stopped first, ran ahead, or was somewhere else."""
     if case.completed:
         return []
-    return [*_counters(case), *_operations(case), *_iterations(case), *_stacks(case)]
+    return [*_counters(case), *_operations(case), *_iterations(case), *_stacks(case), *_dumps(case)]
 
 
 def _finding(
@@ -163,4 +164,13 @@ def _stacks(case: Case) -> list[Finding]:
     for rank, where, row, usual in _odd_ones(sites):
         words = f"waited at {where}, its peers at {usual}"
         out.append(_finding(case, rank, Strength.STRONG, words, (row,), "desync", root=False))
+    return out
+
+
+def _dumps(case: Case) -> list[Finding]:
+    """Stacks dumped from outside: the few that stood elsewhere keep the others waiting."""
+    out = []
+    for rank, where, row, usual in _odd_ones(standing(case)):
+        words = f"stood at {where} when its stack was dumped, its peers at {usual}"
+        out.append(_finding(case, rank, Strength.STRONG, words, (row,), "hang"))
     return out

@@ -117,7 +117,7 @@ def _roles(case: Case, blame: Blame) -> Told:
         out |= {s.row: (Role.INITIATING, s.pattern.id) for s in odd}
     for row in _finding_rows(blame):
         pattern = out[row][1] if row in out else None
-        if row not in hearsay and (row not in out or out[row][0] is not Role.TEARDOWN):
+        if row not in hearsay and (row not in out or blame.scope == "job" or out[row][0] is not Role.TEARDOWN):
             out[row] = (Role.INITIATING, pattern)
     for s in case.sightings:
         if s.row in ends:

@@ -92,6 +92,7 @@ def _vanished(case: Case) -> list[Finding]:
     ends = [s for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN) if not s.copied]
     told = {case.node_at(s.row) for s in ends if s.rank >= 0 or s.pattern.id.startswith("elastic.")}
     told |= {case.node_at(s.row) for s in ends if s.pattern.hardware}
+    told |= {s.groups["node"] for s in ends if s.pattern.id == "slurm.task-died"}  # its daemon still answers
     gone = places - told
     if len(gone) != 1 or not places - gone <= told:
         return []

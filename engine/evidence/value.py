@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,13 @@ import numpy as np
 from l4tui.engine.evidence.case import Case, rows_array, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.record import Ints
-from l4tui.engine.library.pattern import Blames
+from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN, Level
 
 KIND = "value"
 BAD = re.compile(r"(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+TABLE, APART = 3, 2  # rows of a table of ranks at least, and rows from one of them to the next at most
 FEW = 0.4  # share of the ranks above which an odd value is everybody's
 BURST = 3  # warnings per rank that make a burst
 DENSE = 5  # warnings, and iterations they may spread over, at the beginning of a burst
@@ -25,7 +26,41 @@ TIMES = 5  # a burst is so many times what any rank elsewhere wrote
 
 def judge(case: Case) -> list[Finding]:
     """Accuse the ranks or nodes whose values are odd among equals."""
-    return [*_not_finite(case), *_odd_node(case), *_bursts(case)]
+    return [*_not_finite(case), *_odd_node(case), *_bursts(case), *_listed(case)]
+
+
+def _listed(case: Case) -> list[Finding]:
+    """Rows of a table with one value for each rank, printed as the job failed: the few that differ from all others."""
+    if case.completed:
+        return []
+    tables: list[dict[int, tuple[str, int]]] = [{}]
+    last = UNKNOWN
+    for s in case.of("table.rank-value"):
+        rank = int(s.groups["rank"])
+        if s.row - last > APART or rank in tables[-1]:
+            tables.append({})
+        tables[-1][rank] = (s.groups["value"].strip(), s.row)
+        last = s.row
+    bad = [s.row for s in case.roles(Role.INITIATING, Role.CASCADE)]
+    for table in tables:
+        at_end = bool(bad) and max((row for _, row in table.values()), default=UNKNOWN) >= min(bad)
+        usual, many = Counter(v for v, _ in table.values()).most_common(1)[0] if len(table) >= TABLE else ("", 0)
+        odd = {r: (v, row) for r, (v, row) in table.items() if v != usual}
+        if odd and len(odd) <= FEW * len(table) and many == len(table) - len(odd):
+            return [
+                Finding(
+                    KIND,
+                    Strength.STRONG if at_end else Strength.WEAK,
+                    f"in a table of all ranks {word_ranks([rank])} has {value[:80]}, the others have {usual[:80]}",
+                    rank,
+                    rows=(row,),
+                    root=True,
+                    iteration=int(case.journal.iteration[row]),
+                    cause="desync",
+                )
+                for rank, (value, row) in odd.items()
+            ]
+    return []
 
 
 @dataclass(frozen=True, slots=True)

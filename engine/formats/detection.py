@@ -109,7 +109,7 @@ def _hints(texts: Sequence[bytes], is_own: bool) -> Hints:
         slurm=b"\nsrun: " in joined or b"slurmstepd" in joined,
         hosts=hosts,
         pods=b"\n+ " in joined and " › ".encode() in joined,
-        torch_ranks=re.search(rb"\[rank\d+\]:(?:\[[EWIF]| Traceback \()", joined) is not None,
+        torch_ranks=re.search(rb"\[rank\d+\]:(?:\[(?:[EWIF]|titan\])| Traceback \()", joined) is not None,
         is_own=is_own,
     )
 

@@ -17,6 +17,7 @@ from l4tui.engine.formats.registry import LEVEL_WORDS, Format
 WINDOW = 40  # texts; a stretch counts as labelled when most of its texts have the prefix
 MOST_SHAPES = 64  # name shapes that a narrowed regex lists
 _DIGITS = re.compile(r"\d+")
+_TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
 _NO_HOST = re.compile(
     r"(?:global_?|local_?|world_?)?(?:rank|step|epoch|iter|iteration|batch|gpu|cuda|device|task|layer|loss|stage|frame|"
     r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|(?-i:R)|block|expert|shard|part|chunk|group|level|dim|cpu|tid|pid|thread)"
@@ -131,7 +132,8 @@ def shapes_of(names: Sequence[str]) -> str | None:
 
 def _hosts(hits: Hits, hints: Hints) -> str | None:
     names = hits.texts()
-    good = [_is_host(name, hints) for name in names]
+    sure = _leads_ranks(hits)
+    good = [name in sure or _is_host(name, hints) for name in names]
     hits = hits.only(good)
     names = hits.texts()
     distinct = set(names)
@@ -145,6 +147,17 @@ def _hosts(hits: Hits, hints: Hints) -> str | None:
         fine = len(names) >= 2 * len(distinct) and is_concentrated(hits)
     pattern = shapes_of(names) if fine else None
     return None if pattern is None else rf"(?P<node>{pattern}):(?: |$)"
+
+
+def _leads_ranks(hits: Hits) -> set[str]:
+    """Return names like gpu-11 that stand before torch's rank tags, several to a name and each under one alone."""
+    seen: dict[str, set[bytes]] = {}
+    for name, match in zip(hits.texts(), hits.found, strict=True):
+        tag = _TORCH_TAG.match(match.string, match.end())
+        if tag is not None:
+            seen.setdefault(name, set()).add(tag[1])
+    tags = [tag for found in seen.values() for tag in found]
+    return set(seen) if len(seen) > 1 and len(tags) == len(set(tags)) and len(tags) >= 2 * len(seen) else set()
 
 
 def _is_host(name: str, hints: Hints) -> bool:
