@@ -22,6 +22,7 @@ from l4tui.engine.library.loading import Library
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.opinion import Ints, Iterations, Oddity, Opinion, Reason, Seen, Suspect, no_iterations
 from l4tui.engine.snapshot import Snapshot
+from l4tui.engine.telemetry.curves import Outside
 
 MOST_UNITS = 8  # ranks, and nodes, that are listed by the statistical ranking alone
 MOST_ENTRIES = 1000  # lines of one event
@@ -30,12 +31,14 @@ QUOTED = 5  # lines of a reason or event whose text is shown
 QUOTE_MAX = 300  # characters
 
 
-def appraise(snap: Snapshot, library: Library, baseline: Baseline | None = None) -> Opinion:
+def appraise(
+    snap: Snapshot, library: Library, baseline: Baseline | None = None, outside: Sequence[Outside] = ()
+) -> Opinion:
     """Judge a job; reads the files and takes seconds of CPU, so never in the process that draws."""
     chosen = entries_that_matter(snap)
     part = snap if chosen is None else select(snap, chosen)
     entries = np.arange(snap.length) if chosen is None else np.flatnonzero(chosen)
-    found = diagnose(journal_from(part), library, baseline=baseline)
+    found = diagnose(journal_from(part), library, baseline=baseline, outside=outside)
     scribe = _Scribe(found, library, entries.astype(np.int64))
     lead = found.blame.lead
     ranks, nodes, events = scribe.ranks(), scribe.nodes(), scribe.events()
@@ -88,7 +91,7 @@ class _Scribe:
 
     def reason(self, decibans: float, f: Finding) -> Reason:
         """Write down a finding."""
-        return Reason(decibans, f.kind, f.sentence, self._entries(f.rows))
+        return Reason(decibans, f.kind, f.sentence, self._entries(f.rows), f.places)
 
     def ranks(self) -> tuple[Suspect, ...]:
         """Rank the ranks: those that evidence accuses, then those that only the statistics set apart."""

@@ -12,7 +12,7 @@ from importlib.resources import files
 from l4tui.engine.evidence import jobwide, unowned
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.finding import Finding, Strength
-from l4tui.engine.evidence.registry import judges
+from l4tui.engine.evidence.registry import explainers, judges
 from l4tui.engine.model import UNKNOWN
 
 CLOSE = 2.0  # decibans: candidates this near the best are accused together
@@ -98,6 +98,8 @@ def shipped_weights() -> Weights:
 def gather(case: Case) -> tuple[list[Finding], list[Finding]]:
     """Ask every kind; return findings about ranks and nodes, and those about the whole job."""
     found = [f for judge in judges() for f in judge(case)]
+    for explain in explainers():
+        found += explain(case, found)
     return _spare_the_many(case, found), [*jobwide.judge(case), *unowned.judge(case)]
 
 

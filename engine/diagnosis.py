@@ -19,6 +19,7 @@ from l4tui.engine.library.pattern import Role
 from l4tui.engine.outcome import Outcome, is_completed, outcome_of
 from l4tui.engine.rankers import rank_by
 from l4tui.engine.roles import Sighting, sight
+from l4tui.engine.telemetry.curves import Outside
 from l4tui.engine.verdict import Verdict, conclude
 
 
@@ -42,13 +43,14 @@ def diagnose(
     *,
     baseline: Baseline | None = None,
     suspicions: Sequence[Suspicion] = (),
+    outside: Sequence[Outside] = (),
     ranker: str = "blame",
 ) -> Diagnosis:
     """Diagnose a job; of several attempts the last one that accuses somebody is told."""
     sightings = sight(journal, scan(journal, library).hits)
     attempts = tuple(int(a) for a in np.unique(journal.era)) or (0,)
     homes = find_homes(journal, sightings)
-    found = [_judge(journal, sightings, homes, a, baseline, tuple(suspicions)) for a in reversed(attempts)]
+    found = [_judge(journal, sightings, homes, a, baseline, tuple(suspicions), tuple(outside)) for a in reversed(attempts)]
     outcome = outcome_of(found[0][0])
     case, blame = next((f for f in found if _decides(*f, only=len(found) == 1)), found[0])
     shown = None
@@ -75,6 +77,7 @@ def _judge(
     attempt: int,
     baseline: Baseline | None,
     suspicions: tuple[Suspicion, ...],
+    outside: tuple[Outside, ...],
 ) -> tuple[Case, Blame]:
     mine = tuple(s for s in sightings if journal.era[s.row] == attempt)
     completed = is_completed(journal, sightings, attempt)
@@ -85,6 +88,7 @@ def _judge(
         completed=completed,
         baseline=baseline,
         suspicions=suspicions,
+        outside=outside,
         homes=homes,
     )
     found, job = gather(case)

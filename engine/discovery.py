@@ -64,6 +64,12 @@ class Found:
         """Return the mirrors of the only job, or of those that have been chosen."""
         return {path: other for job in self.jobs for path, other in job.mirrors().items()}
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Return the files that are no logs and may hold hardware telemetry."""
+        kinds = (Content.TABLE, Content.MONITOR, Content.EVENTS)
+        return tuple(item.path for item in self.left_out if item.content in kinds)
+
     def whole(self) -> Folder:
         """Return everything as one job, in the order found."""
         if len(self.jobs) == 1:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from l4tui.engine.evidence.finding import Place
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.verdict import Verdict
 
@@ -23,6 +24,7 @@ class Reason(NamedTuple):
     kind: str
     text: str
     entries: tuple[int, ...]
+    places: tuple[Place, ...] = ()  # lines of files that are no logs
 
 
 class Suspect(NamedTuple):

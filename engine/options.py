@@ -22,4 +22,5 @@ class Options:
     dask: str = ""  # address of a scheduler whose workers map instead
     cache: IndexCache | None = None  # where finished indexes are kept
     max_mem: int = 0  # bytes of columns in memory; 0: half of the machine's
+    beside: tuple[str, ...] = ()  # files that are no logs and may hold hardware telemetry
     tail_first: bool = False  # show the end of a large job before the rest is read

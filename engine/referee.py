@@ -37,6 +37,8 @@ class Manner(NamedTuple):
 
     dialects: Sequence[Dialect]  # by source
     formats: tuple[Format, ...]
+    beside: tuple[str, ...] = ()  # files that may hold hardware telemetry
+    utc_offset_s: int = 0
 
 
 class Reparser:
@@ -121,12 +123,12 @@ def _send(pipe: Connection, snap: Snapshot, manner: Manner) -> None:
 _LEFT_OUT = {"reparse", "order_", "fill_", "shapes", "keys"}  # made anew there, or not needed
 
 
-def _receive(pipe: Connection) -> Snapshot:
+def _receive(pipe: Connection) -> tuple[Snapshot, Manner]:
     count = pipe.recv()
     body = pipe.recv_bytes()
     buffers = [pipe.recv_bytes() for _ in range(count)]
     told, manner = pickle.loads(body, buffers=buffers)  # from our own process
-    return Snapshot(**told, reparse=Reparser(manner), order_=OrderCache(), fill_=FillCache())
+    return Snapshot(**told, reparse=Reparser(manner), order_=OrderCache(), fill_=FillCache()), manner
 
 
 def _serve(pipe: Connection) -> None:
@@ -140,14 +142,17 @@ def _serve(pipe: Connection) -> None:
         os.dup2(silent, fd)
     from l4tui.engine.appraisal import appraise
     from l4tui.engine.library import load
+    from l4tui.engine.telemetry.outside import Shelf
 
+    shelf = Shelf()
     while True:
         try:
-            snap = _receive(pipe)
+            snap, manner = _receive(pipe)
         except (EOFError, OSError):
             return
         try:
-            answer: Opinion | str = appraise(snap, load())
+            outside = shelf.outside(snap, manner.beside, manner.utc_offset_s)
+            answer: Opinion | str = appraise(snap, load(), outside=outside)
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
         try:

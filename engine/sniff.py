@@ -20,6 +20,7 @@ class Content(StrEnum):
     SETTINGS = "settings"
     DOCUMENT = "document"
     TABLE = "table"
+    MONITOR = "hardware telemetry"
     EVENTS = "TensorBoard events"
     CHECKPOINT = "checkpoint"
     PICKLE = "pickle"
@@ -43,6 +44,7 @@ SUFFIXES = {
 }
 BY_SUFFIX = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes.split()}
 READ_ANYWAY = (Content.SCRIPT, Content.PROGRAM, Content.SETTINGS, Content.DOCUMENT, Content.TABLE, Content.JSON)
+READ_ANYWAY += (Content.MONITOR,)
 LOG_SUFFIXES = frozenset((".log", ".out", ".err", ".stdout", ".stderr", ".jsonl", ".ndjson"))
 NAMES = re.compile(
     r"(?i)^(readme|licen[cs]e|makefile|dockerfile|cmakelists|requirements[\w-]*\.txt|hostfile|hosts|machinefile)\b"
@@ -64,6 +66,18 @@ MAGIC = (
 PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95|[\]}(\x8a\x8cXc])")
 SAFETENSORS = re.compile(rb'.{6}\0\0\{"', re.DOTALL)
 SHELL = re.compile(rb"#!|(?:.*\n){0,12}#(?:SBATCH|PBS|BSUB|\$) -")
+MONITOR_HEAD = re.compile(
+    rb"^\s*(?:#\s*(?:gpu\b|date\b|entity\b|hostname;|type \w|help \w)|NpuID\b|Linux \S+ \([^)]+\)\s+\d|"
+    rb"(?=[a-z][\w.]*(?: \[[^\]\n]+\])?,)[^\n]*\b(?:utilization|memory|temperature|power|clocks|ecc|pcie)\.\w)",
+    re.MULTILINE | re.IGNORECASE,
+)
+MONITOR_REACH = 1024  # bytes that hold the head of a table
+MONITOR_NOTE = re.compile(
+    rb"\s*#|Linux \S+ \(|Average:|\s*(?:ID|NpuID)\b|(?:timestamp|index|name|uuid), ?|\w+\{[^}]*\} |"
+    rb"[\d:]{8}(?: [AP]M)?\s+[A-Z%]"
+)
+MONITOR_GAP = re.compile(rb"[,;\s]+")
+MONITOR_WORDS = frozenset(b"- N/A [N/A] [Not Supported] Not Active MiB W MHz % C GPU PM AM".split())
 # control characters that no terminal program writes; NUL, BEL, BS, TAB, LF, VT, FF, CR and ESC do occur in logs
 ODD = bytes(c for c in range(32) if c not in b"\0\a\b\t\n\v\f\r\x1b")
 LOG_KEYS = frozenset(
@@ -88,6 +102,8 @@ def content_of(name: str, head: bytes, size: int) -> Content:
         kind = _binary(head, by_name)
         if kind is not None:
             return kind
+    if is_monitor(head):
+        return Content.MONITOR
     if NAMES.match(base):
         return Content.DOCUMENT if suffix in ("", ".txt") else by_name or Content.DOCUMENT
     if suffix in LOG_SUFFIXES:
@@ -124,6 +140,24 @@ def is_text(head: bytes) -> bool:
     nuls = head.count(0)
     odd = len(head) - len(head.translate(None, ODD))
     return nuls * 3 <= len(head) and odd * 20 <= len(head)
+
+
+def is_monitor(head: bytes) -> bool:
+    """A table of nvidia-smi, dcgmi, npu-smi or sar, or a dump of metrics, and little else.
+
+    A log that begins with such a table is none: most of its lines are words.
+    """
+    if not MONITOR_HEAD.search(head[:MONITOR_REACH]):
+        return False
+    lines = [line for line in head.split(b"\n")[:-1] or head.split(b"\n") if line.strip()]
+    rows = sum(MONITOR_NOTE.match(line) is not None or _is_row(line) for line in lines)
+    return len(lines) > 1 and rows * 5 >= len(lines) * 4
+
+
+def _is_row(line: bytes) -> bool:
+    cells = MONITOR_GAP.split(line.strip())
+    told = sum(cell in MONITOR_WORDS or any(48 <= c <= 57 for c in cell) for cell in cells)
+    return len(cells) > 1 and told * 5 >= len(cells) * 3
 
 
 def is_json_log(head: bytes) -> bool:

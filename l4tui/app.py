@@ -25,6 +25,7 @@ from l4tui.engine.discovery import Found
 from l4tui.engine.job import Job
 from l4tui.engine.rankset import RankSet
 from l4tui.engine.search import search
+from l4tui.engine.sniff import Content
 from l4tui.exits import Exit, UsageError
 from l4tui.judge import Judge
 from l4tui.opening import engine_options
@@ -152,7 +153,7 @@ class L4App(App[int]):
         several = len(self._found.jobs) > 1
         job = Job(
             folder.sources,
-            replace(engine_options(self._config, newest), tail_first=True),
+            replace(engine_options(self._config, newest, self._found), tail_first=True),
             found=None if several else self._found,  # a new file may be of any of several jobs
             follow=self._config.follow,
         )
@@ -167,7 +168,7 @@ class L4App(App[int]):
     def _gauges(self, job: Job) -> Gauges:
         from l4tui.gauges import job_gauges  # 90 ms CPU: with the telemetry pane
 
-        return job_gauges(self._found, job, self._config)
+        return job_gauges(job, self._config)
 
     def _fatal_error(self) -> None:
         """Leave with one line, as every command does; the trace is for those who ask for it."""
@@ -223,8 +224,11 @@ def _size(count: int) -> str:
 def _notice(found: Found, number: int) -> str:
     mirrors = len(found.jobs[number].mirrors())
     parts = [f"{mirrors} mirror{'s' if mirrors != 1 else ''}"] if mirrors else []
-    if found.left_out:
-        parts.append(f"{len(found.left_out)} left out (f)")
+    tables = sum(item.content is Content.MONITOR for item in found.left_out)
+    if tables:
+        parts.append(f"{tables} hardware table{'s' if tables != 1 else ''} (6)")
+    if rest := len(found.left_out) - tables:
+        parts.append(f"{rest} left out (f)")
     return ", ".join(parts)
 
 

@@ -34,7 +34,7 @@ def follow_board(paths: Sequence[str], folder: Path, config: Config) -> None:
     if len(found.jobs) > 1:
         raise UsageError("--follow takes one job: name its files")
     chosen = found.choose(0)
-    options = engine_options(config, max(source.mtime for source in chosen.sources))
+    options = engine_options(config, max(source.mtime for source in chosen.sources), found)
     job = Job(chosen.sources, options, found=found, follow=True)
     board = Board(folder, TelemetryIndex(own_series(config)), time.time())
     stop = Event()

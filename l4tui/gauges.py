@@ -15,7 +15,6 @@ from l4tui.engine.telemetry.curves import Mark, Outside
 
 if TYPE_CHECKING:
     from l4tui.config import Config
-    from l4tui.engine.discovery import Found
     from l4tui.engine.iterations import Timeline
     from l4tui.engine.job import Job
     from l4tui.engine.snapshot import Snapshot
@@ -173,13 +172,13 @@ class Gauges:
         return Samples(who, x, y, np.full(len(x), UNKNOWN, np.int64), tuple(names))
 
 
-def job_gauges(found: Found, job: Job, config: Config) -> Gauges:
+def job_gauges(job: Job, config: Config) -> Gauges:
     """Make the gauges of a job: the rules of the config file, and the machines' files beside its logs."""
-    from l4tui.engine.telemetry.outside import beside
+    from l4tui.engine.telemetry.outside import Shelf
     from l4tui.opening import own_series
 
     def outside() -> tuple[Outside, ...]:
-        return beside(found, job.snapshot().nodes, job.options.utc_offset_s)
+        return Shelf().outside(job.snapshot(), job.options.beside, job.options.utc_offset_s)
 
     return Gauges(TelemetryIndex(own_series(config)), outside)
 

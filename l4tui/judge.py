@@ -41,7 +41,10 @@ class Judge:
             return Ruling(snapshot.version, "")
         if self._referee is None:
             job = self._job
-            self._referee = Referee(lambda: Manner([r.dialect for r in job.readers], job.options.formats))
+            told = job.options
+            self._referee = Referee(
+                lambda: Manner([r.dialect for r in job.readers], told.formats, told.beside, told.utc_offset_s)
+            )
         opinion = self._referee.judge(snapshot)
         return ruling_of(opinion) if opinion is not None else Ruling(snapshot.version, "")
 

@@ -19,6 +19,7 @@ from l4tui.engine.model import NO_TIME
 from l4tui.engine.moments import parse_moment, utc_offset
 from l4tui.engine.parallel import cores
 from l4tui.engine.rankset import RankSet
+from l4tui.engine.sniff import Content
 from l4tui.exits import UsageError
 from l4tui.inputs import check_paths
 
@@ -41,19 +42,21 @@ def find(paths: Sequence[str], stdin: int = 0) -> Found:
 def open_jobs(paths: Sequence[str], config: Config) -> Iterator[tuple[str, Job]]:
     """Yield each job that the paths hold by name, nothing of it read yet; say on stderr when there are several."""
     found = find(check_paths(paths))
-    if left_out := [item for item in found.left_out if item.content is not None]:
-        few = ", ".join(f"{item.path} ({item.why})" for item in left_out[:SHOWN])
-        say(f"left out, no log: {few}" + (f" and {len(left_out) - SHOWN} more" if len(left_out) > SHOWN else ""))
+    for words, read_beside in (("left out, no log", False), ("read beside the log", True)):
+        told = [item for item in found.left_out if item.content and (item.content is Content.MONITOR) is read_beside]
+        few = ", ".join(f"{item.path} ({item.why})" for item in told[:SHOWN])
+        if told:
+            say(f"{words}: {few}" + (f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""))
     if len(found.jobs) > 1:
         names = ", ".join(folder.name for folder in found.jobs)
         say(f"{len(found.jobs)} jobs, each read on its own: {names}")
     for number in range(len(found.jobs)):
         folder = found.choose(number)
         newest = max(source.mtime for source in folder.sources)
-        yield folder.name, Job(folder.sources, engine_options(config, newest))
+        yield folder.name, Job(folder.sources, engine_options(config, newest, found))
 
 
-def engine_options(config: Config, newest: int) -> Options:
+def engine_options(config: Config, newest: int, found: Found) -> Options:
     """Turn settings into what the engine takes; `newest` (ns UTC) is when the logs were last written."""
     try:
         offset = utc_offset(config.tz, newest)
@@ -64,6 +67,7 @@ def engine_options(config: Config, newest: int) -> Options:
         world_size=config.world_size,
         map_file=config.map,
         utc_offset_s=offset,
+        beside=found.beside,
         formats=own_formats(config),
         jobs=config.jobs or cores(),
         dask=config.dask,

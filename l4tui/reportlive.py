@@ -28,7 +28,7 @@ def open_following(paths: list[str], config: Config) -> Job:
     found = find(check_paths(paths))
     newest = max(range(len(found.jobs)), key=lambda at: max(s.mtime for s in found.choose(at).sources))
     folder = found.choose(newest)
-    options = engine_options(config, max(source.mtime for source in folder.sources))
+    options = engine_options(config, max(source.mtime for source in folder.sources), found)
     return Job(folder.sources, options, found=found, follow=True)
 
 

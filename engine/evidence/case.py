@@ -16,6 +16,7 @@ from l4tui.engine.homes import Homes, spread
 from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
+from l4tui.engine.telemetry.curves import Outside
 
 if TYPE_CHECKING:
     from l4tui.engine.l4.pipeline import Analysis
@@ -64,6 +65,7 @@ class Case:
     completed: bool = False  # this attempt reached its end
     baseline: Baseline | None = None
     suspicions: tuple[Suspicion, ...] = ()
+    outside: tuple[Outside, ...] = ()  # what monitors and kernels tell beside the log
     homes: Homes = field(default_factory=Homes)
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from l4tui.engine.model import UNKNOWN
 
@@ -14,6 +15,14 @@ class Strength(IntEnum):
     NONE = 0
     WEAK = 1
     STRONG = 2
+
+
+class Place(NamedTuple):
+    """A line of a file that is no log of the job: a table of a monitor."""
+
+    path: str
+    line: int  # from 1; 0: the file as a whole
+    text: str  # what it shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +41,4 @@ class Finding:
     cause: str = "unknown"
     actions: tuple[str, ...] = ()
     pattern: str = ""  # id of the library's entry, where one decided
+    places: tuple[Place, ...] = ()  # what shows it beside the rows

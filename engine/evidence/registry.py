@@ -9,6 +9,7 @@ from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.finding import Finding
 
 Judge = Callable[[Case], list[Finding]]
+Explain = Callable[[Case, list[Finding]], list[Finding]]
 
 MODULES = (
     "l4tui.engine.evidence.explicit_blame",
@@ -27,9 +28,18 @@ MODULES = (
     "l4tui.engine.evidence.errors",
 )
 
+AFTERWARDS = ("l4tui.engine.evidence.machine",)  # what looks for reasons of what the others found
+
 
 def judges() -> Iterator[Judge]:
     """Yield each kind's judge, most trusted first."""
     for name in MODULES:
         judge: Judge = import_module(name).judge
         yield judge
+
+
+def explainers() -> Iterator[Explain]:
+    """Yield what adds to the findings of all judges."""
+    for name in AFTERWARDS:
+        explain: Explain = import_module(name).explain
+        yield explain

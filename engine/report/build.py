@@ -133,7 +133,7 @@ def _reason(found: Diagnosis, value: float, f: Finding) -> Table:
         "strength": f.strength.name.lower(),
         "decibans": round(value, 1),
         "text": f.sentence,
-        "evidence": _ranges(found, f.rows, REASON_LINES),
+        "evidence": [*_ranges(found, f.rows, REASON_LINES), *([p.path, p.line, p.line] for p in f.places)],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -117,11 +118,16 @@ class TelemetryIndex:
             return batch
 
     def names(self) -> list[Summary]:
-        """Return the series so far: those over several iterations first, then those whose value changes, by name."""
+        """Return the series so far: those over several iterations first, then those whose value changes, by name.
+
+        What only counts the iterations is left out: it is the axis that the others stand on.
+        """
+        infos = self.catalog.infos[: len(self._totals.count)]
+        axes = {info.name for i, info in enumerate(infos) if self._totals.is_axis(i, info)}
         out = [
             self._totals.summary(i, info)
-            for i, info in enumerate(self.catalog.infos[: len(self._totals.count)])
-            if self._totals.count[i]
+            for i, info in enumerate(infos)
+            if self._totals.count[i] and info.name.removesuffix(" total") not in axes
         ]
         out.sort(key=lambda s: (not s.spans, not s.low < s.high, not s.info.keyed, s.info.name.lower()))
         return out
@@ -196,6 +202,8 @@ class _Totals:
         self.high = np.zeros(0)
         self.first = np.zeros(0, np.int64)  # iterations
         self.last = np.zeros(0, np.int64)
+        self.least = np.zeros(0)  # of the values, counted from their iterations
+        self.most = np.zeros(0)
 
     def add(self, batch: Batch, iteration: NDArray[np.int32], series: int) -> None:
         """Add the values of a block; `series`: how many there are by now."""
@@ -215,6 +223,9 @@ class _Totals:
         self.high[which] = np.maximum(self.high[which], high)
         self.first[which] = np.minimum(self.first[which], first)
         self.last[which] = np.maximum(self.last[which], np.maximum.reduceat(step, at))
+        over, known = batch.value - step, finite & (step >= 0)
+        self.least[which] = np.minimum(self.least[which], np.minimum.reduceat(np.where(known, over, np.inf), at))
+        self.most[which] = np.maximum(self.most[which], np.maximum.reduceat(np.where(known, over, -np.inf), at))
 
     def _grow(self, series: int) -> None:
         more = series - len(self.count)
@@ -223,6 +234,14 @@ class _Totals:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate((old, np.full(more, fill, old.dtype))))
 
+    def is_axis(self, at: int, info: SeriesInfo) -> bool:
+        """Tell whether a series counts iterations: by its name, or since it goes with them all along."""
+        name = info.key.lower().replace("_", " ")
+        if _COUNTERS.fullmatch(name):
+            return True
+        goes_along = self.first[at] < self.last[at] and self.most[at] - self.least[at] <= 1
+        return bool(goes_along) and info.type is Type.INT and not info.unit and not _COUNTED.search(name)
+
     def summary(self, at: int, info: SeriesInfo) -> Summary:
         """Return the line of one series."""
         text = info.type is Type.TEXT or self.low[at] > self.high[at]
@@ -230,8 +249,14 @@ class _Totals:
         return Summary(info, int(self.count[at]), low, high, int(self.odd[at]), bool(self.first[at] < self.last[at]))
 
 
+_COUNTERS = re.compile(
+    r"(?:(?:current|cur|global|train(?:ing)?|local|optimizer|total) )?"
+    r"(?:iter(?:ation)?s?|steps?|epochs?|batch(?: idx| index))(?: #\d+)?"
+)
+_COUNTED = re.compile(r"sample|token")  # a batch of one
 _NEVER = np.int64(2**62)
-_FILLS: dict[str, float] = {"count": 0, "odd": 0, "low": np.inf, "high": -np.inf, "first": 2**62, "last": -1}
+_FILLS: dict[str, float] = {"count": 0, "odd": 0, "low": np.inf, "high": -np.inf, "first": 2**62, "last": -1,
+                            "least": np.inf, "most": -np.inf}  # fmt: skip
 
 
 def _points(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from l4tui.engine.job import Job
     from l4tui.engine.report.build import Table
     from l4tui.engine.snapshot import Snapshot
+    from l4tui.engine.telemetry.curves import Outside
 
 RANKERS = ("blame", "l4", "error_time", "error_count")
 
@@ -115,6 +116,7 @@ def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baselin
     from l4tui.engine.library import load
     from l4tui.engine.report import build_report
     from l4tui.engine.report.divergence import divergence_tables
+    from l4tui.engine.telemetry.outside import Shelf
     from l4tui.opening import say
 
     began = time.monotonic()
@@ -125,7 +127,8 @@ def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baselin
         say(f"judged by {snap.length:,} of {length:,} lines: {kinds}")
         if not args.follow:
             job.release()
-    found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap))
+    outside = Shelf().outside(snap, job.options.beside, job.options.utc_offset_s)
+    found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap), outside)
     degrees, iterations = found.case.l4.degrees(), iteration_tables(found.case)
     divergence = divergence_tables(snap, load())
     return build_report(
@@ -144,7 +147,11 @@ def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baselin
 
 
 def diagnose_snapshot(
-    snap: Snapshot, ranker: str, baseline: Baseline | None, suspicions: tuple[Suspicion, ...] = ()
+    snap: Snapshot,
+    ranker: str,
+    baseline: Baseline | None,
+    suspicions: tuple[Suspicion, ...] = (),
+    outside: tuple[Outside, ...] = (),
 ) -> Diagnosis:
     """Diagnose what has been read, with the shipped library and the person's own."""
     from l4tui.engine.diagnosis import diagnose
@@ -155,7 +162,9 @@ def diagnose_snapshot(
     library = load()
     for warning in library.warnings:
         say(warning)
-    return diagnose(journal_from(snap), library, baseline=baseline, suspicions=suspicions, ranker=ranker)
+    return diagnose(
+        journal_from(snap), library, baseline=baseline, suspicions=suspicions, outside=outside, ranker=ranker
+    )
 
 
 def _baseline(paths: list[str], config: Config) -> Baseline | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from l4tui.engine.evidence.finding import Place
 from l4tui.engine.opinion import Opinion, Reason, Seen, Suspect
 from l4tui.panes.listing import Item, ListPane
+from l4tui.screens.sheets import open_place
 from l4tui.widgets.bars import Part
 from l4tui.widgets.cells import fit, width_of
 
@@ -220,6 +223,9 @@ class Shown(ListPane):
             parts = (Part(start, "busy"), Part(line, "plain", glue=True))
             yield Item(parts, ("reason", *key) if n == 0 else None, reason.entries, reason)
         yield from self._quotes(key, reason.entries, len(lead), FEW if reason.kind == "spatial" else QUOTES)
+        for place in reason.places:
+            where = Part(" " * len(lead) + self.words(f"{PurePath(place.path).name}:{place.line}"), "busy")
+            yield Item((where, Part("Enter shows the table there", "quiet")), ("place", *key, place), (), place)
 
     def _quotes(
         self, key: tuple[object, ...], entries: tuple[int, ...], indent: int, most: int = QUOTES
@@ -284,6 +290,8 @@ class Shown(ListPane):
             self._fold(None if action == "fold" else action == "right")
         elif action == "fold_all":
             self._fold_all()
+        elif action == "open" and (places := self._places()):
+            open_place(self.host, places[0])
         elif action == "lens":
             self.by_statistics = not self.by_statistics
             self._remake(first=True)
@@ -291,6 +299,13 @@ class Shown(ListPane):
         else:
             return super().does(action, argument)
         return True
+
+    def _places(self) -> tuple[Place, ...]:
+        """Return the lines beside the log that the cursor's row tells of, where none of the log do."""
+        thing = self.current.thing
+        if isinstance(thing, Reason) and not thing.entries:
+            return thing.places
+        return (thing,) if isinstance(thing, Place) else ()
 
     def _fold(self, unfolds: bool | None) -> None:
         index = self.at

@@ -49,7 +49,7 @@ class Drawing:
     span: tuple[float, float]  # of x, unzoomed
     xs: Floats | None = None  # of the last series' samples, ascending
     entries: Ints | None = None
-    told: tuple[tuple[str, Band], ...] = ()
+    told: tuple[tuple[str, Band, tuple[str, ...]], ...] = ()  # names: of what is no rank
     points: tuple[tuple[float, str, str], ...] = ()  # x, glyph, style: what is not finite, machines' events
     remarks: tuple[tuple[str, str], ...] = ()  # words and style for the legend
     sparks: dict[str, list[float]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Drawing:
         out = []
         reach = (self.view.high - self.view.low) / max(self.view.width, 1)
         out += [(words, "warning") for where, words in self.marks if abs(where - x) <= reach][:2]
-        for name, band in self.told:
+        for name, band, names in self.told:
             if not len(band.x):
                 continue
             i = int(np.argmin(np.abs(band.x - x)))
@@ -80,7 +80,8 @@ class Drawing:
             if band.ranks > 1 and band.low[i] < band.high[i]:
                 words += f" [{band.low[i]:.4g}..{band.high[i]:.4g}]"
             out.append((words, "plain"))
-            out += [(f"rank {r} {line.y[i]:.5g}", "odd") for r, line in band.outside if np.isfinite(line.y[i])]
+            odd = [(who, line.y[i]) for who, line in band.outside if np.isfinite(line.y[i])]
+            out += [(f"{_called(who, names)} {value:.5g}", "odd") for who, value in odd]
         return out
 
 
@@ -126,9 +127,9 @@ def _spark(gauges: Gauges, gauge: Gauge, snapshot: Snapshot) -> list[float]:
 
 def _curves(
     request: Request, found: Sequence[tuple[Gauge, Samples]], view: View
-) -> tuple[list[Curve], list[tuple[str, Band]], list[tuple[str, str]]]:
+) -> tuple[list[Curve], list[tuple[str, Band, tuple[str, ...]]], list[tuple[str, str]]]:
     curves: list[Curve] = []
-    told: list[tuple[str, Band]] = []
+    told: list[tuple[str, Band, tuple[str, ...]]] = []
     remarks: list[tuple[str, str]] = []
     columns = max(view.width - 10, 10) * (1 if view.is_plain or view.is_ascii else DOTS)
     heights = [_height(s) for _, s in found]
@@ -137,25 +138,30 @@ def _curves(
     for n, (gauge, s) in enumerate(found):
         inside = (s.x >= view.low) & (s.x <= view.high)
         band = band_of(s.who[inside], s.x[inside], s.y[inside], view.low, view.high, columns, request.window)
-        told.append((gauge.name, band))
+        told.append((gauge.name, band, s.names))
         on_right = apart and n == 1
-        if request.each or s.names or band.ranks <= FEW:
+        if request.each or band.ranks <= FEW:
             drawn, more = _each(gauge, s, inside, columns, request, view, len(found) > 1)
             remarks += [(f"and {more} more ranks", "quiet")] if more else []
         else:
-            drawn = _banded(gauge, band, len(found) > 1)
+            drawn = _banded(gauge, band, len(found) > 1, s.names)
             if band.outside:
-                names = ", ".join(str(rank) for rank, _ in band.outside)
-                remarks.append((f"outside: rank{'s' if len(band.outside) > 1 else ''} {names}", "odd"))
+                whos = ", ".join(s.names[who] if s.names else str(who) for who, _ in band.outside)
+                ranks = "" if s.names else "ranks " if len(band.outside) > 1 else "rank "
+                remarks.append((f"outside: {ranks}{whos}", "odd"))
         curves += [c._replace(line=_scaled(c.line, s) if scaled else c.line, on_right=on_right) for c in drawn]
     if scaled:
         remarks.append(("each scaled to its own range", "quiet"))
     return curves, told, remarks
 
 
-def _banded(gauge: Gauge, band: Band, several: bool) -> list[Curve]:
+def _called(who: int, names: Sequence[str]) -> str:
+    return names[who] if names else f"rank {who}" if who >= 0 else "no rank"
+
+
+def _banded(gauge: Gauge, band: Band, several: bool, names: Sequence[str]) -> list[Curve]:
     label = f"{gauge.name}" if several else f"{gauge.name}, middle of {band.ranks:,}"
-    curves = [Curve(line._replace(label=f"rank {rank}"), "odd") for rank, line in band.outside]
+    curves = [Curve(line._replace(label=_called(who, names)), "odd") for who, line in band.outside]
     curves.append(Curve(Line(label, band.x, band.middle)))
     if not several:
         curves = [Curve(Line("", band.x, band.low), "edge"), Curve(Line("", band.x, band.high), "edge"), *curves[::-1]]
@@ -170,7 +176,7 @@ def _each(
     for who in whos[:MOST_LINES].tolist():
         mine = inside & (s.who == who)
         one = band_of(s.who[mine], s.x[mine], s.y[mine], view.low, view.high, columns, request.window)
-        name = s.names[who] if s.names else f"rank {who}" if who >= 0 else "no rank"
+        name = _called(who, s.names)
         label = f"{gauge.name} {name}" if several or len(whos) == 1 else name
         curves.append(Curve(Line(label, one.x, one.middle)))
     return curves, max(len(whos) - MOST_LINES, 0)

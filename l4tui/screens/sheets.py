@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from pathlib import Path, PurePath
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -16,10 +18,12 @@ from l4tui.widgets.gutter import SECOND, clock
 from l4tui.widgets.sheet import ListSheet, TextSheet
 
 if TYPE_CHECKING:
+    from l4tui.engine.evidence.finding import Place
     from l4tui.screens.job import JobScreen
 
 BAR_MAX = 40  # cells of the longest bar
 BESIDE = 46  # cells that time, counts and frame need beside it
+AROUND = 10  # lines above and below one that is shown
 BINS = 60  # about as many as can be looked over
 DAY = 86_400 * SECOND
 
@@ -32,6 +36,31 @@ def open_fields(screen: JobScreen, entry: int) -> None:
 def open_record(screen: JobScreen, entry: int) -> None:
     """Show the whole record of a line."""
     _lay_out(screen, "Record", lambda: record_text(screen.snapshot, entry, screen.config.ascii))
+
+
+def open_place(screen: JobScreen, place: Place) -> None:
+    """Show a line of a file that is no log, between its neighbours and below the head of its table."""
+    _lay_out(screen, f"{PurePath(place.path).name}:{place.line}", lambda: _place_text(place, screen.config.ascii))
+
+
+def _place_text(place: Place, plain: bool) -> Text:
+    text = Text(no_wrap=True)
+    head: list[str] = []
+    text.append(f"{clean(place.path, plain)}\n", "dim")
+    text.append(f"{clean(place.text, plain)}\n\n", "bold")
+    with Path(place.path).open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            words = f"{number:>9,}  {clean(re.sub(' {2,}', ' ', line.strip()), plain)}\n"  # tables are wide
+            if number < place.line - AROUND:
+                if line.startswith("#") or number == 1:
+                    head = [*head[-1:], words]
+            elif number <= place.line + AROUND:
+                while head:
+                    text.append(head.pop(0), "dim")
+                text.append(words, "reverse" if number == place.line else "")
+            else:
+                break
+    return text
 
 
 def _lay_out(screen: JobScreen, title: str, make: Callable[[], Text]) -> None:
@@ -91,6 +120,8 @@ def histogram_rows(counted: Histogram, sign: str, width: int) -> list[Text]:
 def open_files(screen: JobScreen) -> None:
     """Show what is read and what is not."""
     text = Text()
+    for words in (*screen.unread, *screen.feed.troubles):
+        text.append(f"{clean(words)}\n", "bold red")
     for source in screen.snapshot.sources:
         text.append(f"{clean(source.path)}\n")
         if mirrored := getattr(source, "mirror_of", ""):

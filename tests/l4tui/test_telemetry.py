@@ -16,7 +16,7 @@ from l4tui.charts import Curve, View, draw
 from l4tui.config import Config
 from l4tui.engine.discovery import discover
 from l4tui.engine.telemetry.bands import Line
-from l4tui.panes.telemetry import Shown
+from l4tui.panes.telemetry import Listed, Shown
 from l4tui.screens.job import JobScreen
 from tests.l4tui.screen import until
 
@@ -58,9 +58,16 @@ async def charted(
         screen._look_round()
         await pilot.press("6")
         await until(pilot, lambda: isinstance(screen.pane, Shown) and screen.pane.drawing is not None, 10)
-        assert isinstance(screen.pane, Shown)
-        await still(pilot, screen.pane)
-        yield pilot, screen, screen.pane
+        pane = screen.pane
+        assert isinstance(pane, Shown)
+        await until(pilot, lambda: pane.has_focus and pane.listed is not None and has_all(pane.listed))
+        await still(pilot, pane)
+        yield pilot, screen, pane
+
+
+def has_all(listed: Listed) -> bool:
+    """Whether all lines have been read."""
+    return listed.is_done and any(g.name == "loss" and g.samples == RANKS * STEPS for g in listed.gauges)
 
 
 async def still(pilot: Pilot[int], pane: Shown) -> None:

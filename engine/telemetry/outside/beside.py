@@ -6,19 +6,20 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from l4tui.engine.discovery import Found
-from l4tui.engine.sniff import Content
-from l4tui.engine.telemetry.curves import Curve, Outside
+from l4tui.engine.snapshot import Snapshot
+from l4tui.engine.telemetry.curves import Gathering, Outside
 from l4tui.engine.telemetry.eventfiles import MARK, curves_of
 from l4tui.engine.telemetry.outside import monitors
 from l4tui.engine.telemetry.outside.kernel import is_kernel, read_kernel
 from l4tui.engine.telemetry.outside.prometheus import is_prometheus, read_prometheus
+from l4tui.engine.telemetry.outside.signs import with_signs
 from l4tui.engine.telemetry.outside.stamps import Stamps
+from l4tui.engine.telemetry.outside.zones import fitted, span_of
 
 HEAD = 8192  # bytes that tell which program wrote a file
 LARGEST = 256 << 20  # bytes of a file that is read; these are tables of minutes, not logs
 
-_TABLES: tuple[tuple[str, re.Pattern[str], Callable[[Iterable[str], Stamps, str | None], tuple[Curve, ...]]], ...] = (
+_TABLES: tuple[tuple[str, re.Pattern[str], Callable[[Iterable[str], Stamps, str | None], Gathering]], ...] = (
     ("nvidia-smi pmon", re.compile(r"^\s*#.*\bgpu\b.*\bpid\b", re.M | re.I), monitors.read_dmon),
     ("nvidia-smi dmon", re.compile(r"^\s*#[^\n]*\bgpu\b[^\n]*\n\s*#[^\n]*\bIdx\b", re.M), monitors.read_dmon),
     ("dcgmi dmon", re.compile(r"^[^\n]{0,40}#\s*Entity\b", re.M), monitors.read_dcgm),
@@ -35,16 +36,27 @@ _TABLES: tuple[tuple[str, re.Pattern[str], Callable[[Iterable[str], Stamps, str 
 )
 
 
-def beside(found: Found, nodes: Sequence[str] = (), utc_offset_s: int = 0) -> tuple[Outside, ...]:
-    """Read all hardware telemetry among a job's files: those left out, and those read as logs."""
-    paths = [item.path for item in found.left_out if item.content in (Content.TABLE, Content.EVENTS)]
-    paths += [source.file_path for job in found.jobs for source in job.sources if source.file_path]
-    out = []
-    for path in dict.fromkeys(paths):
-        read = read_outside(path, nodes, utc_offset_s)
-        if read is not None:
-            out.append(read)
-    return tuple(out)
+class Shelf:
+    """Reads what stands beside the logs of a job, each file again only when it has changed."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[str, tuple[str, ...], int], tuple[tuple[int, int], Outside | None]] = {}
+
+    def outside(self, snap: Snapshot, beside: Sequence[str] = (), utc_offset_s: int = 0) -> tuple[Outside, ...]:
+        """Return what files beside the logs and the logs themselves hold; signs in their curves are marks."""
+        paths = dict.fromkeys([*beside, *(source.file_path for source in snap.sources if source.file_path)])
+        read = [self._one(path, snap.nodes, utc_offset_s) for path in paths]
+        return with_signs(fitted([one for one in read if one is not None], span_of(snap)))
+
+    def _one(self, path: str, nodes: tuple[str, ...], utc_offset_s: int) -> Outside | None:
+        try:
+            state = Path(path).stat()
+        except OSError:
+            return None
+        key, seen = (path, nodes, utc_offset_s), (state.st_size, state.st_mtime_ns)
+        if key not in self._read or self._read[key][0] != seen:
+            self._read[key] = seen, read_outside(path, nodes, utc_offset_s)
+        return self._read[key][1]
 
 
 def read_outside(path: str, nodes: Sequence[str] = (), utc_offset_s: int = 0) -> Outside | None:
@@ -87,9 +99,10 @@ def _read(path: str, kind: str, lines: Iterable[str], stamps: Stamps, node: str 
     if kind == "kernel":
         return Outside(path, kind, (), read_kernel(lines, stamps, node))
     if kind == "prometheus":
-        return Outside(path, kind, read_prometheus(lines, node))
-    read = next(reader for name, _, reader in _TABLES if name == kind)
-    return Outside(path, kind, read(lines, stamps, node))
+        read = read_prometheus(lines, node)
+    else:
+        read = next(reader for name, _, reader in _TABLES if name == kind)(lines, stamps, node)
+    return Outside(path, kind, read.curves(), tuple(read.marks))
 
 
 def _node(path: str, nodes: Sequence[str]) -> str | None:

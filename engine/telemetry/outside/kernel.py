@@ -51,13 +51,13 @@ def is_kernel(lines: Iterable[str]) -> bool:
 def read_kernel(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Mark, ...]:
     """Return the marks of a kernel log; a journal's host names count before the given node."""
     marks = []
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         for kind, pattern in _KINDS:
             if match := pattern.search(line):
                 time, writer, text = _head(line, stamps)
                 named = [value for value in match.groupdict().values() if value] or _INTERFACE.findall(text)
                 device = named[-1] if named and kind in ("xid", "sxid", "link", "nvlink") else ""
-                marks.append(Mark(time, writer or node, kind, text[:LONGEST], device))
+                marks.append(Mark(time, writer or node, kind, text[:LONGEST], device, line=number))
                 break
     return tuple(marks)
 

@@ -8,12 +8,18 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from l4tui.engine.model import NO_TIME, UNKNOWN
-from l4tui.engine.telemetry.curves import Curve, Gathering
+from l4tui.engine.telemetry.curves import Gathering
 from l4tui.engine.telemetry.outside.stamps import DAY, Stamps
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _HEADED = re.compile(r"(?P<name>.*?)\s*\[(?P<unit>[^\]]+)\]$")  # utilization.gpu [%]
 _CELL = re.compile(r"(?P<value>[-+]?\d+(?:\.\d+)?) ?(?P<unit>[%A-Za-z/]*)$")
+_BITS = re.compile(r"0x[0-9a-fA-F]{1,16}$")
+_STATES = {"Active": 1.0, "Not Active": 0.0}
+_NAMES = ("timestamp", "index", "name", "uuid", "pid", "driver_version", "count", "serial", "pci.bus_id")
+_LOST = re.compile(r"GPU is lost|GPU requires reset")
+_LOST_DEVICE = re.compile(r"Unable to determine the device handle for [Gg](?:PU|pu) ?(?P<device>[\da-fA-F:.]*\w)")
+_BLANK = 2.0**47  # what DCGM writes for a value that it does not have, and its larger kin
 _NPU = re.compile(r"([A-Za-z][\w ]*?)\s?\(([^()]*)\)")
 _SAR_DAY = re.compile(r"^Linux \S+ \((?P<node>[^)]+)\)\s+(?P<date>[\d/.-]+)")
 _SAR_ROW = re.compile(r"^(?P<H>\d\d):(?P<M>\d\d):(?P<S>\d\d)(?: (?P<half>[AP]M))?\s+(?P<rest>\S.*)$")
@@ -24,12 +30,12 @@ def _number(cell: str) -> float | None:
     return float(cell) if _NUMBER.fullmatch(cell) else None
 
 
-def read_dmon(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Curve, ...]:
+def read_dmon(lines: Iterable[str], stamps: Stamps, node: str | None) -> Gathering:
     """Read `nvidia-smi dmon` and `pmon`, blanks or commas between columns, with -o D, T or both or neither."""
     found = Gathering(node)
     names: list[str] = []
     units: list[str] = []
-    for line in lines:
+    for found.line, line in enumerate(lines, 1):
         cells = [c for c in re.split(r"[,\s]+", line.strip()) if c]
         if line.lstrip().startswith("#"):
             cells = [c for c in re.split(r"[,\s]+", line.strip().lstrip("# ")) if c]
@@ -50,22 +56,24 @@ def read_dmon(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[C
             value = _number(cell)
             if value is not None and name not in ("gpu", "date", "time", "pid", "type", "command"):
                 found.add(name + suffix, told.get(name, ""), value, time, device)
-    return found.curves()
+    return found
 
 
-def read_query(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Curve, ...]:
+def read_query(lines: Iterable[str], stamps: Stamps, node: str | None) -> Gathering:
     """Read `nvidia-smi --query-gpu=… --format=csv`, units in the head or in the cells."""
     found = Gathering(node)
     header: list[tuple[str, str]] = []
     seen: dict[str, int] = {}
-    for cells in csv.reader(lines, skipinitialspace=True):
+    time = NO_TIME  # of the last row, which that of a message without one must be near
+    rows = csv.reader(lines, skipinitialspace=True)
+    for cells in rows:
+        found.line = rows.line_num
         if any(cell.strip().split(" [")[0] in ("timestamp", "index", "uuid", "pci.bus_id") for cell in cells):
-            header = []
-            for cell in cells:
-                headed = _HEADED.match(cell.strip())
-                header.append((headed["name"], headed["unit"]) if headed else (cell.strip(), ""))
+            header = [_headed(cell.strip()) for cell in cells]
             continue
         if not header or len(cells) != len(header):
+            if lost := _LOST_DEVICE.search(",".join(cells)):
+                found.mark("lost", lost[0], time, name=lost["device"])
             continue
         row = {name: cell.strip() for (name, _), cell in zip(header, cells, strict=True)}
         time = stamps.read(row.get("timestamp", ""))[0]
@@ -73,17 +81,35 @@ def read_query(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[
         which = row.get("uuid") or row.get("gpu_uuid") or row.get("pci.bus_id") or row.get("gpu_bus_id") or ""
         device = int(index) if index.isdigit() else seen.setdefault(which, len(seen)) if which else UNKNOWN
         for (name, unit), cell in zip(header, cells, strict=True):
-            match = _CELL.match(cell.strip())
-            if match and name not in ("timestamp", "index", "name", "uuid", "pid", "driver_version", "count"):
-                found.add(name, unit or match["unit"], float(match["value"]), time, device)
-    return found.curves()
+            if name in _NAMES:
+                continue
+            if (value := _reading(cell.strip())) is not None:
+                found.add(name, unit or value[1], value[0], time, device)
+            elif lost := _LOST.search(cell):
+                found.mark("lost", lost[0], time, device)
+    return found
 
 
-def read_dcgm(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Curve, ...]:
+def _headed(cell: str) -> tuple[str, str]:
+    """Part a column's name and unit: utilization.gpu [%]."""
+    headed = _HEADED.match(cell)
+    return (headed["name"], headed["unit"]) if headed else (cell, "")
+
+
+def _reading(cell: str) -> tuple[float, str] | None:
+    """Read a cell: a number with its unit, a set of bits, a state that is on or off."""
+    if match := _CELL.match(cell):
+        return float(match["value"]), match["unit"]
+    if cell in _STATES:
+        return _STATES[cell], ""
+    return (float(int(cell, 16)), "") if _BITS.match(cell) else None
+
+
+def read_dcgm(lines: Iterable[str], stamps: Stamps, node: str | None) -> Gathering:
     """Read `dcgmi dmon`, perhaps with a time put before each line."""
     found = Gathering(node)
     names: list[str] = []
-    for line in lines:
+    for found.line, line in enumerate(lines, 1):
         time, end = stamps.read(line.lstrip("["))
         text = line[end:].strip(" \t\n]") if end else line.strip()
         if re.match(r"#\s*Entity", text):
@@ -92,16 +118,16 @@ def read_dcgm(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[C
         row = re.match(r"(?:GPU|GPU-I|SW)\s+(\d+)\s+(.*)", text)
         if row and names:
             for name, cell in zip(names, row[2].split(), strict=False):
-                if (value := _number(cell)) is not None:
+                if (value := _number(cell)) is not None and value < _BLANK:
                     found.add(name, "", value, time, int(row[1]))
-    return found.curves()
+    return found
 
 
-def read_npu(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Curve, ...]:
+def read_npu(lines: Iterable[str], stamps: Stamps, node: str | None) -> Gathering:
     """Read `npu-smi info watch`."""
     found = Gathering(node)
     header: list[tuple[str, str]] = []
-    for line in lines:
+    for found.line, line in enumerate(lines, 1):
         time, end = stamps.read(line)
         if line[end:].lstrip().lower().startswith("npuid"):
             header = _NPU.findall(line[end:])
@@ -113,17 +139,17 @@ def read_npu(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Cu
             value = _number(cell)
             if value is not None and not name.lower().startswith("chip"):
                 found.add(name, unit, value, time, int(values[0]))
-    return found.curves()
+    return found
 
 
-def read_sar(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Curve, ...]:
+def read_sar(lines: Iterable[str], stamps: Stamps, node: str | None) -> Gathering:
     """Read the text of `sar`: sections of columns under a day's head line."""
     found = Gathering(node)
     day: datetime | None = None
     host = node
     names: list[str] = []
     before = -1
-    for line in lines:
+    for found.line, line in enumerate(lines, 1):
         if head := _SAR_DAY.match(line):
             day, host, before = _date(head["date"]), head["node"].split(".")[0], -1
             continue
@@ -147,14 +173,14 @@ def read_sar(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Cu
         for name, cell in list(zip(names, cells, strict=True))[int(keyed) :]:
             if (value := _number(cell)) is not None and time != NO_TIME:
                 found.add(name + where, "%" if name.startswith("%") else "", value, time + past * 10**9, device, host)
-    return found.curves()
+    return found
 
 
-def read_sadf(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[Curve, ...]:
+def read_sadf(lines: Iterable[str], stamps: Stamps, node: str | None) -> Gathering:
     """Read `sadf -d`: semicolons, host and time in each row."""
     found = Gathering(node)
     names: list[str] = []
-    for line in lines:
+    for found.line, line in enumerate(lines, 1):
         cells = line.strip().lstrip("# ").split(";")
         if line.startswith("#"):
             names = cells
@@ -168,7 +194,7 @@ def read_sadf(lines: Iterable[str], stamps: Stamps, node: str | None) -> tuple[C
         for name, cell in list(zip(names, cells, strict=True))[3 + keyed :]:
             if (value := _number(cell)) is not None:
                 found.add(name + where, "%" if name.startswith("%") else "", value, time, UNKNOWN, host)
-    return found.curves()
+    return found
 
 
 def _date(text: str) -> datetime | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from l4tui.engine.model import NO_TIME, UNKNOWN
-from l4tui.engine.telemetry.curves import Curve, Gathering
+from l4tui.engine.telemetry.curves import Gathering
 
 _ROW = re.compile(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S+)(?: (?P<ms>\d{12,14}))?\s*$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -26,11 +26,11 @@ def is_prometheus(lines: Iterable[str]) -> bool:
     return comments > 0 and metrics > 0 and (metrics + comments) * 10 >= len(rows) * 9
 
 
-def read_prometheus(lines: Iterable[str], node: str | None) -> tuple[Curve, ...]:
+def read_prometheus(lines: Iterable[str], node: str | None) -> Gathering:
     """Read metrics as curves: the GPU and node of a row from its labels, other labels in the name."""
     found = Gathering(node)
     names: set[str] = set()
-    for line in lines:
+    for found.line, line in enumerate(lines, 1):
         row = _ROW.match(line)
         if row is None or line.startswith("#"):
             continue
@@ -51,4 +51,4 @@ def read_prometheus(lines: Iterable[str], node: str | None) -> tuple[Curve, ...]
         if len(names) <= MOST:
             time = int(row["ms"]) * 10**6 if row["ms"] else NO_TIME
             found.add(name, "", value, time, device, host.split(".")[0] if host and not host[0].isdigit() else host)
-    return found.curves()
+    return found

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from l4tui.engine.discovery import discover
+from l4tui.engine.job import Job
 from l4tui.engine.model import NO_TIME
 from l4tui.engine.telemetry.curves import Mark, Outside
-from l4tui.engine.telemetry.outside import beside, read_outside, reasons, steps_of
+from l4tui.engine.telemetry.outside import Shelf, read_outside, reasons, steps_of
 from tests.engine.telemetry.jobs import snap_of
 
 
@@ -165,8 +166,11 @@ def test_files_beside_the_logs_are_found(tmp_path: Path) -> None:
     (tmp_path / "gpu.csv").write_text(TABLES["nvidia-smi --query"][0])
     (tmp_path / "people.csv").write_text("name, age\nx, 3\n")
     (tmp_path / "dmesg.log").write_text(DMESG)
-    found = beside(discover([str(tmp_path)]), ["n12"])
-    assert sorted((Path(o.path).name, o.source) for o in found) == [
+    found = discover([str(tmp_path)])
+    job = Job(found.choose(0).sources)
+    job.read_all()
+    read = Shelf().outside(job.snapshot(), found.beside)
+    assert sorted((Path(o.path).name, o.source) for o in read) == [
         ("dmesg.log", "kernel"), ("gpu.csv", "nvidia-smi --query"),
     ]  # fmt: skip
 

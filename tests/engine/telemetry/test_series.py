@@ -19,6 +19,8 @@ MEGATRON = (
     " learning rate: {lr:.3E} | lm loss: {loss:.6E} | grad norm: {g} | number of nan iterations:   0 |\n"
 )
 
+AXES = {"iteration", "iteration total", "step", "step total", "epoch", "Iteration"}  # read, and not listed
+
 # a line: {name: (value, unit)}; identity, times, versions, paths and ranges are no values
 READ_OFF = [
     (
@@ -75,10 +77,10 @@ def test_values_are_those_a_person_reads(line: str, values: dict[str, tuple[floa
     snap = snap_of(tmp_path, "start\n" + f"{line}\n" * 2)
     index = TelemetryIndex()
     index.update(snap)
-    found = {s.info.name: (index.values(s.info.name, snap).value, s.info.unit) for s in index.names()}
-    assert {name: unit for name, (_, unit) in found.items()} == {name: unit for name, (_, unit) in values.items()}
+    listed = {s.info.name: s.info.unit for s in index.names()}
+    assert listed == {name: unit for name, (_, unit) in values.items() if name not in AXES}
     for name, (value, _) in values.items():
-        np.testing.assert_array_equal(found[name][0], [value, value])
+        np.testing.assert_array_equal(index.values(name, snap).value, [value, value])
 
 
 def test_values_stand_at_their_rank_and_iteration(tmp_path: Path) -> None:
@@ -167,7 +169,16 @@ def test_values_past_the_bound_are_read_again(tmp_path: Path) -> None:
     assert index.update(snap)
     assert not index.update(snap)
     assert len(index.values("loss", snap).value) == 250
-    assert {s.info.name: s.samples for s in index.names()} == {"step": 250, "loss": 250}
+    assert {s.info.name: s.samples for s in index.names()} == {"loss": 250}
+
+
+def test_what_only_counts_iterations_is_no_series(tmp_path: Path) -> None:
+    line = "step {i} loss {v} Progress: {i}/99 at batch number {n}, seen samples: {i}, {i} ms\n"
+    snap = snap_of(tmp_path, "".join(line.format(i=i, v=i / 7, n=i + 100) for i in range(10, 30)))
+    index = TelemetryIndex()
+    index.update(snap)
+    assert {s.info.name for s in index.names()} == {"loss", "seen samples", "ms"}
+    assert index.values("step", snap).value.tolist() == list(range(10, 30))
 
 
 def test_spark_is_the_mean_over_ranks(tmp_path: Path) -> None:
