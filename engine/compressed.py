@@ -147,6 +147,7 @@ class Inflation:
         self._file: IO[bytes] | None = Path(path).open("rb", buffering=0)  # noqa: SIM115 - until the end is read
         self._pieces = inflate(self._file, kind)
         self._spill = spill
+        self._packed, self._taken = Path(path).stat().st_size, 0  # bytes of the file, and those read
         self._turn = threading.Lock()
         self.is_final = False
         self.problem = ""
@@ -156,6 +157,16 @@ class Inflation:
     def dropped_lines(self) -> int:
         return self._spill.dropped_lines
 
+    @property
+    def kept_lines(self) -> int:
+        return self._spill.lines
+
+    @property
+    def expected(self) -> int:
+        """Estimate the whole text's bytes from the share of the packed ones that has been read."""
+        have = self._spill.size
+        return have if self.is_final else max(have * self._packed // max(self._taken, 1), have + 1)
+
     def more(self, have: int, timeout: float) -> bool:
         """Inflate one piece; `timeout` is not needed, the text is there."""
         del timeout
@@ -163,6 +174,7 @@ class Inflation:
             while not self.is_final and self._spill.size <= have:
                 try:
                     self._spill.append(next(self._pieces))
+                    self._taken = self._file.tell() if self._file is not None else self._packed
                     self.problem = self._spill.problem
                 except StopIteration:
                     self.close()

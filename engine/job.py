@@ -30,6 +30,7 @@ from l4tui.engine.sampling import sample
 from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
+from l4tui.engine.troubles import troubles_of
 
 WORTH_KEEPING = 0.02  # share of new text from which an index is written again
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
@@ -88,6 +89,11 @@ class Job:
         """The sources, by index."""
         return tuple(reader.source for reader in self.readers)
 
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What could not be read or kept, in words."""
+        return troubles_of(self.sources, (*self.problems.values(), *self.remarks, self.store.remark))
+
     def read_all(
         self, stop: threading.Event | None = None, progress: Progress | None = None, final: bool = True
     ) -> None:
@@ -120,7 +126,7 @@ class Job:
     def _read_tails(self, stop: threading.Event, progress: Progress) -> None:
         """Read the ends of a large job and show them until all is read; line numbers there are estimates."""
         files = [reader for reader in self.readers if reader.source.feed is None]
-        total = sum(reader.source.size() for reader in files)
+        total = sum(reader.size() for reader in files)
         if total < preview.FROM:
             return
         tails = Job(self.sources, replace(self.options, jobs=1, dask="", cache=None))
@@ -149,18 +155,18 @@ class Job:
         reader.at = offset
 
     def _read_rest(self, stop: threading.Event, progress: Progress | None, final: bool) -> None:
-        total = sum(reader.source.size() for reader in self.readers)
+        total = sum(reader.size() for reader in self.readers)
+        progress = progress or _nobody
         if (self.options.jobs > 1 or self.options.dask) and total >= WORTHWHILE:
-            self._read_by_workers(stop, final, progress or _nobody)
+            self._read_by_workers(stop, final, progress)
         done = sum(reader.at for reader in self.readers)
         for reader in self.readers:
-            before = reader.at
+            source, before = reader.source, reader.at
+            others = total - reader.size()
 
-            def told(at: int, base: int = done, before: int = before) -> None:
-                if progress:
-                    progress(base + at - before, total)
+            def told(at: int, done: int = done - before, others: int = others, source: Source = source) -> None:
+                progress(done + at, others + source.expected if source.expected >= 0 else 0)
 
-            source = reader.source
             to_its_end = source.is_inflated or (final and source.feed is not None)
             try:
                 ended = final or reader.is_silent()
@@ -168,11 +174,15 @@ class Job:
             except SourceError as error:
                 self.problems[source.index] = str(error)
             done += reader.at - before
+            total = others + max(source.expected, reader.at)
             if stop.is_set():
                 return
 
-    def poll(self, stop: threading.Event | None = None) -> bool:
-        """Read what has been written since; say whether anything changed. Nothing to do without `follow`."""
+    def poll(self, stop: threading.Event | None = None, left: Callable[[int], None] | None = None) -> bool:
+        """Read what has been written since; say whether anything changed. Nothing to do without `follow`.
+
+        `left` is told the bytes of a source that are still to be read, a block at a time.
+        """
         if self.follower is None:
             return False
         before = (self.generation, self.version)
@@ -180,7 +190,7 @@ class Job:
         stop = stop or threading.Event()
         for change in self.follower.poll(now):
             with self._told_of(change.source.index):
-                self._take(change, now, stop)
+                self._take(change, now, stop, left or _nobody)
         holding = [reader for reader in self.readers if reader.holds]
         for reader in holding:
             if now - reader.grown_at >= UNFINISHED_S and not stop.is_set():
@@ -218,7 +228,7 @@ class Job:
         for reader in self.readers:
             reader.source.close()
 
-    def _take(self, change: Change, now: float, stop: threading.Event) -> None:
+    def _take(self, change: Change, now: float, stop: threading.Event, left: Callable[[int], None]) -> None:
         """Act on what happened to a source."""
         source = change.source
         if source.index == len(self.readers):
@@ -233,7 +243,7 @@ class Job:
                 self.version += 1
         reader.grown_at = now
         end = None if source.is_inflated else source.size()
-        self._read(reader, end, stop, final=source.is_final, told=_nobody)
+        self._read(reader, end, stop, final=source.is_final, told=lambda at: left(source.size() - at))
 
     def _read(
         self, reader: Reader, end: int | None, stop: threading.Event, final: bool, told: Callable[[int], None]
@@ -260,7 +270,7 @@ class Job:
         fresh = [reader for reader in self.readers if reader.source.feed is None and reader.at == 0]
         ranges = []
         for reader in fresh:
-            size = reader.source.size()
+            size = reader.size()
             if stop.is_set():
                 return
             if reader.judged < SETTLED:
@@ -298,7 +308,7 @@ class Job:
         """Make room in the store for what the bytes still to be read will hold, judged by what was read."""
         if self.store.is_full(entries):
             done = sum(reader.at for reader in self.readers) + size
-            known = sum(reader.source.size() for reader in self.readers)
+            known = sum(reader.size() for reader in self.readers)
             density = (self.store.length + entries) / done
             self.store.expect(int(density * known * 1.02) + entries)
 

@@ -26,6 +26,13 @@ class Reader:
     grown_at: float = 0.0  # monotonic seconds; before any growth was seen, as the file tells
     holds: bool = False  # an unfinished last line has been held back
 
+    def size(self) -> int:
+        """Return the bytes there are now, those read where the file cannot be reached any more."""
+        try:
+            return self.source.size()
+        except SourceError:
+            return self.at
+
     def is_silent(self) -> bool:
         """Tell by its time whether a file has come to rest: its last line then needs no newline to count."""
         quiet_s = max(time.time() - self.source.mtime / 1e9, 0.0) if self.source.is_plain else 0.0

@@ -42,6 +42,10 @@ class Feed(Protocol):
     @property
     def dropped_lines(self) -> int: ...
     @property
+    def kept_lines(self) -> int: ...
+    @property
+    def expected(self) -> int: ...
+    @property
     def problem(self) -> str: ...
     def more(self, have: int, timeout: float) -> bool: ...
     def close(self) -> None: ...
@@ -161,6 +165,16 @@ class Source:
     def dropped_lines(self) -> int:
         """Lines of a pipe or compressed file that came after the spill's cap."""
         return self.feed.dropped_lines if self.feed is not None else 0
+
+    @property
+    def kept_lines(self) -> int:
+        """Lines of a pipe or compressed file that came before them."""
+        return self.feed.kept_lines if self.feed is not None else 0
+
+    @property
+    def expected(self) -> int:
+        """Bytes once all is fetched, estimated while a file is inflated; -1: a pipe does not tell."""
+        return self.feed.expected if self.feed is not None else self.size()
 
     @property
     def problem(self) -> str:

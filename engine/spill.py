@@ -45,6 +45,7 @@ class Spill:
         self.file = OpenFile(f"{where}/spill", fd=fd)
         self._fd = fd
         self.size = 0
+        self.lines = 0  # of what is kept
         self.dropped_lines = 0
         self.problem = ""
 
@@ -61,6 +62,7 @@ class Spill:
             except OSError as error:  # the disk is full
                 self._drop(data, reason(error))
                 return
+            self.lines += data.count(b"\n", 0, written)
             self.size += written
             data = data[written:]
 
@@ -85,6 +87,14 @@ class Pump:
     @property
     def dropped_lines(self) -> int:
         return self._spill.dropped_lines
+
+    @property
+    def kept_lines(self) -> int:
+        return self._spill.lines
+
+    @property
+    def expected(self) -> int:
+        return self._spill.size if self.is_final else -1
 
     @property
     def problem(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,6 +29,10 @@ class Live(Protocol):
 
     unfinished: tuple[str, bytes] | None  # path and end of a last line that is being written
 
+    @property
+    def troubles(self) -> Sequence[str]:
+        """What could not be read or kept, in words."""
+
     def read_all(self, stop: threading.Event, progress: Callable[[int, int], None], final: bool) -> None:
         """Read all there is; `final`: a last line without its end is a line."""
 
@@ -38,8 +42,8 @@ class Live(Protocol):
     def wake(self) -> None:
         """End a `wait` from another thread."""
 
-    def poll(self, stop: threading.Event) -> bool:
-        """Read what has been written since; True when something changed."""
+    def poll(self, stop: threading.Event, left: Callable[[int], None]) -> bool:
+        """Read what has been written since, telling how many bytes are left; True when something changed."""
 
     def snapshot(self) -> Snapshot:
         """Give a frozen view."""
@@ -79,6 +83,8 @@ class Feed:
         self._reading = threading.Event()
         self._reading.set()
         self.progress = 0.0  # share of the bytes read at first
+        self.indexed = (0, 0)  # bytes read of how many; 0: nobody can tell
+        self.behind = 0  # bytes written since that are still to be read
         self.grown_at: float | None = None  # monotonic time of the last growth after the first reading
         self.failure = ""
         self._last: tuple[int, np.ndarray] | None = None
@@ -126,6 +132,11 @@ class Feed:
         """Path and end of the last line, as long as it is being written."""
         return self._job.unfinished
 
+    @property
+    def troubles(self) -> Sequence[str]:
+        """What could not be read or kept, in words."""
+        return self._job.troubles
+
     def set_scope(self, scope: Scope) -> None:
         """Ask for other rows; they come as an update."""
         with self._wake:
@@ -160,7 +171,7 @@ class Feed:
             while self._follow and not self._stop.is_set():
                 self._job.wait(WAIT_S)
                 self._reading.wait()
-                if not self._stop.is_set() and self._job.poll(self._stop):
+                if not self._stop.is_set() and self._job.poll(self._stop, self._on_growth):
                     self.grown_at = time.monotonic()
                     self._changed()
         except Exception as error:
@@ -168,7 +179,11 @@ class Feed:
             self._changed()
 
     def _on_progress(self, done: int, total: int) -> None:
-        self.progress = done / total if total else 1.0
+        self.indexed, self.progress = (done, total), done / total if total else 0.0
+        self._changed()
+
+    def _on_growth(self, left: int) -> None:
+        self.behind, self.grown_at = left, time.monotonic()
         self._changed()
 
     def _view(self) -> None:

@@ -10,6 +10,7 @@ from l4tui.widgets.cells import clean
 from l4tui.widgets.glyphs import Glyphs, sparkline
 
 DURATIONS = 16  # iterations in the sparkline
+BEHIND = 32 << 20  # bytes not yet read from which it is worth telling: half a second's work
 
 
 class Health(NamedTuple):
@@ -25,6 +26,9 @@ class Health(NamedTuple):
     iteration: int = -1
     durations: tuple[float, ...] = ()  # seconds, oldest first
     progress: float = 1.0  # share of the bytes that is indexed
+    indexed: tuple[int, int] = (0, 0)  # these bytes, and all; 0: nobody can tell
+    behind: int = 0  # bytes written since that are not yet read
+    troubles: tuple[str, ...] = ()  # what could not be read or kept
     verdict: str = ""
     verdict_style: str = "warning"
     notice: str = ""  # left-out files, mirrors
@@ -32,11 +36,15 @@ class Health(NamedTuple):
 
 
 class JobHeader(Bars):
-    """One row, and a second one when there is a verdict."""
+    """One row, one more for what could not be read, one more for the verdict."""
 
     def show_health(self, health: Health) -> None:
         """Show how the job is."""
         rows = [state_row(health, self.signs)]
+        if health.troubles:
+            count = len(health.troubles)
+            first = clean(health.troubles[0], self.signs.ellipsis == "~")
+            rows.append([Part(f"{count} problems (f):" if count > 1 else "", "error"), Part(first, "error")])
         if health.verdict:
             rows.append([Part(clean(health.verdict, self.signs.ellipsis == "~"), health.verdict_style)])
         self.show(rows)
@@ -70,8 +78,31 @@ def state_row(health: Health, signs: Glyphs) -> list[Part]:
     if health.notice:
         parts.append(Part(health.notice, "quiet", 9))
     if health.progress < 1.0:
-        parts.append(Part(f"indexing {min(int(health.progress * 100), 99)} %", "busy", 2, right=True))
+        parts += indexing(health)
+    elif health.behind >= BEHIND:
+        parts.append(Part(f"behind by {bytes_words(health.behind)}", "warning", 1, right=True))
     return parts
+
+
+def indexing(health: Health) -> list[Part]:
+    """Say how much is read; without a size there is no share."""
+    done, total = health.indexed
+    if done and not total:
+        return [Part(f"indexing, {bytes_words(done)} read", "busy", 2, right=True)]
+    parts = [Part(f"indexing {min(int(health.progress * 100), 99)} %", "busy", 2, right=True)]
+    if total:
+        parts.append(Part(f"{bytes_words(done)} of {bytes_words(total)}", "quiet", 10, right=True))
+    return parts
+
+
+def bytes_words(count: int) -> str:
+    """Write a number of bytes with a unit."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 999.5:
+            return f"{value:.0f} {unit}" if unit != "GB" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
 
 
 def duration(seconds: float) -> str:

@@ -79,6 +79,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         self.scope = Scope(first, ranks=config.ranks)
         self.notes: dict[int, str] = {}
         self.left_out: tuple[tuple[str, str], ...] = ()
+        self.unread: tuple[str, ...] = ()  # what of the paths could not be looked at, in words
         self.mouse_on = config.mouse
         self.acting = ""  # id of the action that runs
         self.leaving = False
@@ -234,6 +235,12 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
     @on(LogView.FollowChanged)
     def _follow_changed(self, event: LogView.FollowChanged) -> None:
         self.feed.set_following(event.following)
+        self.tell()
+
+    @on(StatusBar.Tapped)
+    def _tapped(self, event: StatusBar.Tapped) -> None:
+        """A click on a chip removes its condition."""
+        self.set_scope(self.scope.without(int(event.what.removeprefix("chip "))))
         self.tell()
 
     def _look_round(self) -> None:

@@ -36,6 +36,7 @@ class Telling:
 
     job_name: str
     notice: str
+    unread: tuple[str, ...]
     config: Config
     feed: Feed
     snapshot: Snapshot
@@ -93,6 +94,9 @@ class Telling:
             iteration=vitals.iteration,
             durations=vitals.durations,
             progress=self.feed.progress,
+            indexed=self.feed.indexed,
+            behind=self.feed.behind,
+            troubles=(*self.unread, *self.feed.troubles),
             notice=self.notice,
             stall=self._stall(state),
             verdict=self._verdict(),
@@ -171,7 +175,7 @@ class Telling:
             lens=self._lens_words(),
             shown=view.rows.length,
             whole=self.snapshot.length,
-            chips=self._chips(),
+            chips=self.scope.conditions,
             filtering=self.scope.filtering,
             search=finder.pattern if finder else "",
             found=finder.count if finder and (finder.count or not finder.running) else -1,
@@ -185,10 +189,6 @@ class Telling:
             message=said or self.feed.failure or self._unfinished(),
             message_style=self._said_style if said else "error" if self.feed.failure else "busy",
         )
-
-    def _chips(self) -> tuple[str, ...]:
-        ranks = (f"ranks {self.scope.ranks}",) if self.scope.ranks else ()
-        return (*ranks, *(f.words for f in self.scope.filters))
 
     def _lens_words(self) -> str:
         if self.scope.lens != "lines":

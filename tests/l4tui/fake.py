@@ -152,6 +152,7 @@ class FakeJob:
     def __init__(self, length: int = 1000, odd: dict[int, str] | None = None) -> None:
         self.odd = odd or {}
         self.unfinished: tuple[str, bytes] | None = None
+        self.troubles: tuple[str, ...] = ()
         self._state = FakeSnapshot(length, odd=self.odd)
         self._news = Event()
         self._grown = False
@@ -176,7 +177,7 @@ class FakeJob:
     def wake(self) -> None:
         self._news.set()
 
-    def poll(self, stop: Event) -> bool:
+    def poll(self, stop: Event, left: Callable[[int], None]) -> bool:
         grown, self._grown = self._grown, False
         return grown
 
