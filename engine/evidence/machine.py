@@ -21,6 +21,7 @@ from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.outcome import Outcome, outcome_of
 from l4tui.engine.telemetry.curves import Mark
+from l4tui.engine.telemetry.outside.hosts import node_named
 from l4tui.engine.telemetry.outside.nearest import AFTER_S, BEFORE_S
 from l4tui.engine.telemetry.outside.signs import ROOT_XIDS
 
@@ -203,10 +204,7 @@ def _counts(mark: Mark) -> bool:
 def _node(case: Case, name: str | None) -> str | None:
     """Return a machine's name as the job writes it."""
     known = {*case.journal.nodes, *case.journal.node_ranks, *(n for r in case.ranks if (n := case.node_of(r)))}
-    if name is None or name in known:
-        return name
-    short = [n for n in known if n.partition(".")[0] == name.partition(".")[0]]
-    return short[0] if len(short) == 1 else None
+    return node_named(name, sorted(known))
 
 
 def _rank(case: Case, node: str | None, index: int) -> int:

@@ -10,6 +10,7 @@ from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.telemetry.curves import Gathering, Outside
 from l4tui.engine.telemetry.eventfiles import MARK, curves_of
 from l4tui.engine.telemetry.outside import monitors
+from l4tui.engine.telemetry.outside.hosts import node_in
 from l4tui.engine.telemetry.outside.kernel import is_kernel, read_kernel
 from l4tui.engine.telemetry.outside.prometheus import is_prometheus, read_prometheus
 from l4tui.engine.telemetry.outside.signs import with_signs
@@ -75,7 +76,7 @@ def read_outside(path: str, nodes: Sequence[str] = (), utc_offset_s: int = 0) ->
             return None
         stamps = Stamps(utc_offset_s, file.stat().st_mtime_ns)
         with file.open("r", encoding="utf-8", errors="replace") as text:
-            return _read(path, kind, text, stamps, _node(path, nodes))
+            return _read(path, kind, text, stamps, node_in(path, nodes))
     except OSError:
         return None
 
@@ -103,11 +104,3 @@ def _read(path: str, kind: str, lines: Iterable[str], stamps: Stamps, node: str 
     else:
         read = next(reader for name, _, reader in _TABLES if name == kind)(lines, stamps, node)
     return Outside(path, kind, read.curves(), tuple(read.marks))
-
-
-def _node(path: str, nodes: Sequence[str]) -> str | None:
-    """Return the node whose name stands in a path, the longest first; the only one there is."""
-    for node in sorted(nodes, key=len, reverse=True):
-        if re.search(rf"(?<![A-Za-z0-9]){re.escape(node)}(?![A-Za-z0-9])", path):
-            return node
-    return nodes[0] if len(nodes) == 1 else None
