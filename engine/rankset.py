@@ -92,6 +92,11 @@ class RankSet:
         return some & ~gone
 
 
+def rank_items(text: str) -> list[str]:
+    """Return the items of a set as they were written."""
+    return [item for item in re.split(r"[,\s]+", text) if item]
+
+
 def _kind(name: str) -> int:
     if name not in KINDS:
         raise ValueError(f"{name!r} is no kind: {', '.join(KINDS)}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.outline import Folds
-from l4tui.engine.rankset import RankSet
+from l4tui.engine.rankset import RankSet, rank_items
 
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
@@ -22,7 +22,7 @@ Ids = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 Matcher = Callable[["Snapshot", str, int, Event], Iterator[NDArray[np.integer]]]  # entries ≥ start that match a regex
 
-ALTERNATIVES = ("event", "site", "stage", "iteration")  # kinds of which an entry meets one filter that keeps
+ALTERNATIVES = ("event", "site", "stage", "iteration", "rank", "node")  # kinds of which an entry meets one filter that keeps
 CHUNK = 1 << 18  # rows looked at between two checks of `stop`
 
 
@@ -94,7 +94,7 @@ class EntryRows:
 class Filter(NamedTuple):
     """One condition on entries; `keep` shows only what meets it, else it is hidden."""
 
-    kind: str  # text event site level since until stage iteration iterations
+    kind: str  # text event site level since until stage iteration iterations rank node; the last two: rankset.py
     value: str
     keep: bool
     label: str = ""
@@ -116,6 +116,19 @@ class Scope:
     filters: tuple[Filter, ...] = ()
     filtering: bool = True  # False: the filters stand by
     folds: Folds = field(default_factory=Folds)  # of the collapsed lens
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What narrows the view, as words: the choice of ranks item by item, then the filters."""
+        return (*(f"ranks {item}" for item in rank_items(self.ranks)), *(f.words for f in self.filters))
+
+    def without(self, number: int) -> Scope:
+        """Give the scope without one of its conditions, by its place among them."""
+        items = rank_items(self.ranks)
+        if number < len(items):
+            return replace(self, ranks=",".join(items[:number] + items[number + 1 :]))
+        at = number - len(items)
+        return replace(self, filters=self.filters[:at] + self.filters[at + 1 :])
 
     @property
     def narrowed(self) -> bool:
@@ -218,6 +231,8 @@ class Viewer:
             return np.asarray((iteration >= int(low)) & (iteration <= int(high or low)))
         if condition.kind == "level":
             return np.asarray((snapshot.plans.level >= int(condition.value))[plan])
+        if condition.kind in ("rank", "node"):
+            return RankSet.parse(condition.value).select(snapshot.ranks, snapshot.nodes)[snapshot.speaker]
         column = snapshot.plans.site if condition.kind == "site" else snapshot.plans.event
         return np.asarray((column == int(condition.value))[plan])
 

@@ -22,6 +22,7 @@ class Part(NamedTuple):
     give: int = 0
     glue: bool = False  # stands against the part before it, without a gap
     right: bool = False  # from the first such part on: flush right
+    tap: str = ""  # what a click on it is reported as
 
 
 def bar(parts: Sequence[Part], width: int, style_of: Callable[[str], Style], ellipsis: str = "…") -> Strip:
@@ -44,7 +45,10 @@ def bar(parts: Sequence[Part], width: int, style_of: Callable[[str], Style], ell
         text = fit(part.text, max(min(width_of(part.text), width - used - len(gap)), 0), ellipsis)
         if not text:
             break
-        segments += [Segment(gap, style_of("plain")), Segment(text, style_of(part.style))]
+        style = style_of(part.style)
+        if part.tap:
+            style += Style(meta={"tap": part.tap})
+        segments += [Segment(gap, style_of("plain")), Segment(text, style)]
         used += len(gap) + width_of(text)
     segments.append(Segment(" " * max(width - used, 0), style_of("plain")))
     return Strip(segments, max(width, used))

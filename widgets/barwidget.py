@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.style import Style
+from textual.events import Click
 from textual.geometry import Size
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -21,6 +24,12 @@ class Bars(Widget):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"bar--{name}" for name in STYLES}
     ALLOW_SELECT = False
+
+    @dataclass
+    class Tapped(Message):
+        """A part that reports clicks was clicked."""
+
+        what: str
 
     def __init__(self, *, ascii_only: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -45,6 +54,11 @@ class Bars(Widget):
         if y >= len(self._rows):
             return Strip.blank(self.size.width, self.rich_style)
         return bar(self._rows[y], self.size.width, self._style_of, self.signs.ellipsis)
+
+    def on_click(self, event: Click) -> None:
+        """Report a click on a part that wants it."""
+        if what := event.style.meta.get("tap"):
+            self.post_message(self.Tapped(str(what)))
 
     def _style_of(self, name: str) -> Style:
         if name == "plain":

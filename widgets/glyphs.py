@@ -51,6 +51,7 @@ class Glyphs(NamedTuple):
     gap: str
     differs: str
     bound: str
+    remove: str
     deviations: str  # from far less to far more than usual
 
     def of(self, kind: str) -> str:
@@ -64,7 +65,7 @@ UNICODE = Glyphs(
     more="›", bar="█", rank_with="·", rank_behind="‹", rank_ahead="›", rank_silent="◌", rank_failed="✖",
     rank_suspect="▲", is_extra="▲", is_missing="▽", is_value="≈", is_order="⇄", is_late="◷", is_evidence="►",
     pending="⋯", odd_value="≈", rule="─", folded="▸", unfolded="▾", times="×", gap="╌", differs="≠", bound="│",
-    deviations="▼▽‹·›△▲",
+    remove="×", deviations="▼▽‹·›△▲",
 )  # fmt: skip
 ASCII = Glyphs(
     mixed="%", launcher="*", unknown="?", note="=", cursor=">", mark="+", select="|", track=":", thumb="#", hit="-",
@@ -72,7 +73,7 @@ ASCII = Glyphs(
     more=">", bar="#", rank_with=".", rank_behind="<", rank_ahead=">", rank_silent="z", rank_failed="X",
     rank_suspect="!", is_extra="^", is_missing="v", is_value="~", is_order="x", is_late="@", is_evidence="&",
     pending=":", odd_value="~", rule="-", folded="+", unfolded="-", times="x", gap="-", differs="%", bound="|",
-    deviations="Vv<.>aA",
+    remove="x", deviations="Vv<.>aA",
 )  # fmt: skip
 
 LEVELS = {

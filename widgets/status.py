@@ -49,17 +49,20 @@ class StatusBar(Bars):
         """Show the situation."""
         rows = [place_row(now, self.signs), account_row(now, self.signs)]
         if now.chips:
-            rows.insert(0, chip_row(now))
+            rows.insert(0, chip_row(now, self.signs))
         self.show(rows)
 
 
-def chip_row(now: Situation) -> list[Part]:
+def chip_row(now: Situation, signs: Glyphs) -> list[Part]:
     """Lay out the filters, the last added first to stay."""
-    parts = [Part("showing" if now.filtering else "filters off", "quiet" if now.filtering else "warning")]
+    parts = [Part("showing", "quiet", 80) if now.filtering else Part("filters off", "warning")]
     for i, chip in enumerate(now.chips):
-        parts.append(Part(f" {clean(chip)} ", "chip" if now.filtering else "quiet", 1 + len(now.chips) - i))
+        number = f"{i + 1} " if len(now.chips) > 1 else ""
+        style, give = "chip" if now.filtering else "quiet", 1 + len(now.chips) - i
+        parts.append(Part(f" {number}{clean(chip)} {signs.remove}", style, give, tap=f"chip {i}"))
     share = f"{now.shown:,} of {now.whole:,}"
-    parts += [Part(share, "plain", 1, right=True), Part("Backspace drops the last", "quiet", 90)]
+    hint = "K removes one, Backspace the last" if len(now.chips) > 1 else "K removes it"
+    parts += [Part(share, "plain", 1, right=True), Part(hint, "quiet", 90)]
     return parts
 
 

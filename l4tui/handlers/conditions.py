@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from l4tui.engine.model import Level
+from l4tui.engine.rankset import RankSet, rank_items
 from l4tui.engine.stages import NAMES
 from l4tui.engine.view import Filter
-from l4tui.handlers import answers, handles
-from l4tui.handlers.narrowing import show_ranks
+from l4tui.handlers import answers, handles, typing
+from l4tui.handlers.narrowing import LABEL_MAX
+from l4tui.widgets.cells import clean
 from l4tui.widgets.sheet import ListSheet
 
 if TYPE_CHECKING:
+    from l4tui.engine.snapshot import Snapshot
     from l4tui.screens.job import JobScreen
 
-KINDS = "stage train   iteration 100-200   level warning   site FILE   rank 0-7   node NAME"
+KINDS = "stage train   iteration 100-200   level warning   site FILE   event WORDS   rank 0-7   node NAME"
+MOST = 20  # call sites or events that one condition names
 _SPAN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
@@ -47,12 +50,6 @@ def hide(screen: JobScreen, text: str) -> None:
 def _use(screen: JobScreen, text: str, *, keep: bool) -> None:
     kind, _, value = text.strip().partition(" ")
     value = value.strip()
-    if kind in ("rank", "ranks", "node"):
-        item = f"node:{value}" if kind == "node" else value
-        away = ",".join(f"!{one}" for one in re.split(r"[,\s]+", item))
-        known = f"{screen.scope.ranks}," if screen.scope.ranks else ""
-        show_ranks(screen, item if keep else known + away)
-        return
     try:
         found = conditions(screen, kind, value, keep)
     except ValueError as error:
@@ -78,32 +75,85 @@ def conditions(screen: JobScreen, kind: str, value: str, keep: bool) -> list[Fil
     if kind == "level":
         if value.upper() not in Level.__members__:
             raise ValueError(f"no level {value!r}: {', '.join(level.name.lower() for level in Level)}")
-        return [Filter("level", str(int(Level[value.upper()])), keep, f"{value.lower()} and above")]
-    if kind == "site" and value:
-        sites = screen.snapshot.sites
-        if found := [Filter("site", str(i), keep, site) for i, site in enumerate(sites) if value in site]:
-            return found[:20]
-        raise ValueError(f"no call site has {value!r} in it")
+        return [Filter("level", str(int(Level[value.upper()])), keep, f"{value.lower()}+")]
+    if kind in ("site", "event") and value:
+        return _named(screen.snapshot, kind, value, keep)
+    if kind in ("rank", "ranks", "node") and value:
+        return [_of_ranks(screen.snapshot, kind, value, keep)]
     raise ValueError(f"{kind or 'what'}? {KINDS}")
+
+
+def _named(snapshot: Snapshot, kind: str, words: str, keep: bool) -> list[Filter]:
+    """Find call sites or events by a part of their text, upper and lower case alike."""
+    names = snapshot.sites if kind == "site" else snapshot.templates
+    found = [(i, clean(name)) for i, name in enumerate(names) if words.lower() in name.lower()]
+    if not found:
+        raise ValueError(f"no {'call site' if kind == 'site' else 'event'} has {words!r} in it")
+    if len(found) > MOST:
+        raise ValueError(f"{len(found):,} have {words!r} in them: say more of it")
+    return [Filter(kind, str(i), keep, name[:LABEL_MAX] if kind == "event" else name) for i, name in found]
+
+
+def _of_ranks(snapshot: Snapshot, kind: str, value: str, keep: bool) -> Filter:
+    """Read a set of ranks, or names of nodes."""
+    is_node = kind == "node"
+    text = ",".join(f"node:{item}" for item in rank_items(value)) if is_node else value
+    if not RankSet.parse(text).select(snapshot.ranks, snapshot.nodes).any():
+        raise ValueError(f"no line is of {kind} {value}")
+    return Filter("node" if is_node else "rank", text, keep, value)
 
 
 @handles("filters")
 def list_filters(screen: JobScreen, _: str) -> None:
     """List what narrows the view; Enter takes one away."""
-    scope = screen.scope
-    words = [f"ranks {scope.ranks}"] if scope.ranks else []
-    words += [f.words for f in scope.filters]
+    words = screen.scope.conditions
     if not words:
         screen.say("nothing is hidden")
         return
 
     def remove(index: int | None) -> None:
-        if index is None:
-            return
-        at = index - bool(scope.ranks)
-        if at < 0:
-            screen.set_scope(replace(scope, ranks=""))
-        else:
-            screen.set_scope(replace(scope, filters=scope.filters[:at] + scope.filters[at + 1 :]))
+        if index is not None:
+            screen.set_scope(screen.scope.without(index))
 
     screen.app.push_screen(ListSheet("Filters", [Text(one) for one in words], "Enter removes   Esc closes"), remove)
+
+
+@handles("drop_filter")
+def drop_filter(screen: JobScreen, _: str) -> None:
+    """Remove the condition that was added last."""
+    if many := len(screen.scope.conditions):
+        screen.set_scope(screen.scope.without(many - 1))
+
+
+@handles("drop_one")
+def drop_one(screen: JobScreen, text: str) -> None:
+    """Remove a condition by the number on its chip; where there is one only, at once."""
+    many = len(screen.scope.conditions)
+    if not many:
+        screen.say("nothing is hidden")
+    elif text or many == 1:
+        drop_numbered(screen, text or "1")
+    else:
+        screen.prompt.ask("drop_one", "remove ", f"1-{many}: the number on its chip, without Enter")
+
+
+@typing("drop_one")
+def number_typed(screen: JobScreen, text: str) -> None:
+    """Remove it as soon as no other number begins like this."""
+    many = len(screen.scope.conditions)
+    is_one = text.isdecimal() and 1 <= int(text) <= many
+    screen.prompt.say("" if is_one or not text else f"no chip: 1-{many}", wrong=bool(text) and not is_one)
+    if is_one and int(text) * 10 > many:
+        screen.prompt.close()
+        screen.view.focus()
+        drop_numbered(screen, text)
+
+
+@answers("drop_one")
+def drop_numbered(screen: JobScreen, text: str) -> None:
+    """Remove the condition of a number."""
+    many = len(screen.scope.conditions)
+    if text.isdecimal() and 1 <= int(text) <= many:
+        screen.set_scope(screen.scope.without(int(text) - 1))
+    else:
+        screen.say(f"{text!r} is no chip: 1-{many}" if text else "nothing is removed", "error" if text else "busy")

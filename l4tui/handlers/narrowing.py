@@ -62,15 +62,6 @@ def toggle_filters(screen: JobScreen, _: str) -> None:
     screen.set_scope(replace(screen.scope, filtering=not screen.scope.filtering), keep=False)
 
 
-@handles("drop_filter")
-def drop_filter(screen: JobScreen, _: str) -> None:
-    """Remove the filter that was added last, and then the choice of ranks."""
-    if screen.scope.filters:
-        screen.set_scope(replace(screen.scope, filters=screen.scope.filters[:-1]))
-    elif screen.scope.ranks:
-        screen.set_scope(replace(screen.scope, ranks=""))
-
-
 @handles("hide_event", "only_event")
 def by_event(screen: JobScreen, _: str) -> None:
     """Hide or show only the call site of this line, or its event where it has none."""

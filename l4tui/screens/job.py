@@ -116,6 +116,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
     def on_unmount(self) -> None:
         """Stop reading."""
         self.end_judging()
+        self.analyst.close()
         self.stop_searching()
         self.feed.close()
 

@@ -7,7 +7,10 @@ from abc import abstractmethod
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from l4tui.engine.model import NO_TIME, Flag
+from l4tui.engine.outline import Outline
 from l4tui.engine.rankset import RankSet
 from l4tui.engine.stages import NAMES
 from l4tui.engine.stall import Pace, pace_of
@@ -192,7 +195,10 @@ class Telling:
 
     def _lens_words(self) -> str:
         if self.scope.lens != "lines":
-            return self.scope.lens
+            rows = self.view.rows
+            seen = len(rows.table.row) if isinstance(rows, Outline) else self.snapshot.length
+            share = f" {100 * seen // self.snapshot.length} %" if seen < self.snapshot.length else ""
+            return f"{self.scope.lens}{share}"
         if not self.scope.ranks:
             return "merged"
         one = RankSet.parse(self.scope.ranks).single
@@ -222,7 +228,7 @@ class Telling:
         parts.append(f"{PurePath(snap.sources[place.source].path).name}:{place.line}")
         parts.append(f"rank {rank}" if rank >= 0 else "")
         parts.append(snap.nodes[node] if node >= 0 else "")
-        iteration, stage = int(snap.iteration[entry]), int(snap.stage[entry])
+        iteration, stage = int(snap.iteration_of(np.array([entry]))[0]), int(snap.stage[entry])
         parts.append(f"iteration {iteration:,}" if iteration >= 0 else NAMES[stage] if stage >= 0 else "")
         parts.append(snap.sites[site] if site >= 0 else "")
         if not snap.flags[entry] & Flag.TIMED and int(snap.clock[entry]) == NO_TIME:

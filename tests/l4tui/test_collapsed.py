@@ -101,7 +101,7 @@ async def test_a_scope_shows_the_rows_that_hold_its_lines(failed: Path) -> None:
     async with opened(failed) as (pilot, screen):
         whole = screen.view.rows.length
         await press(pilot, screen, "r", *"5", "enter")
-        assert 0 < screen.view.rows.length < whole and "ranks 5" in screen._chips()
+        assert 0 < screen.view.rows.length < whole and "ranks 5" in screen.scope.conditions
         await press(pilot, screen, "backspace")
         assert screen.view.rows.length == whole
 
@@ -149,25 +149,3 @@ def test_sets_of_ranks_in_words() -> None:
     assert set_words(np.arange(0, 64, 2), everyone, 14) == "[0,2,4,6,+28]"
     assert set_words(np.arange(0, 4096, 2), np.arange(4096), 8) == "[0,+2047]"[:0] + "2,048 ranks"
     assert set_words(np.array([], np.int64), everyone, 14) == ""
-
-
-async def test_conditions_combine_and_chips_go_one_by_one(failed: Path) -> None:
-    async with opened(failed) as (pilot, screen):
-        whole = screen.view.rows.length
-        for command in ("only stage train", "only iteration 5-9", "hide level warning", "hide rank 3", "only node n*"):
-            await press(pilot, screen, ":", *command.replace(" ", "_").split("_")[0], "space")
-            await press(pilot, screen, *("space" if c == " " else c for c in command.partition(" ")[2]), "enter")
-        kinds = [(f.kind, f.keep) for f in screen.scope.filters]
-        assert kinds == [("stage", True), ("iteration", True), ("level", False)]
-        assert 0 < screen.view.rows.length < whole
-        screen.act("filters")
-        await pilot.pause()
-        await pilot.press("j", "enter")
-        await until(pilot, lambda: [f.kind for f in screen.scope.filters] == ["iteration", "level"])
-
-
-@pytest.mark.parametrize("command", ["only stage x", "only iteration z", "hide level loud", "only site nosuch", "only"])
-async def test_what_is_no_condition_is_said(failed: Path, command: str) -> None:
-    async with opened(failed) as (_, screen):
-        screen.act("only", command.partition(" ")[2] or "what")
-        assert screen._said_style == "error" and screen._said

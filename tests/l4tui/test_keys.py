@@ -205,10 +205,10 @@ async def test_lines_of_one_call_site_are_walked_hidden_and_shown_alone() -> Non
         await until(pilot, lambda: screen.view.row == 20)
         await pilot.press("X")
         await until(pilot, lambda: screen.view.rows.length < 30)
-        assert screen._chips() == ("site ckpt.py:31",)
+        assert screen.scope.conditions == ("site ckpt.py:31",)
         await pilot.press("escape", "x")
         await until(pilot, lambda: 970 < screen.view.rows.length < 1000)
-        assert screen._chips() == ("!site ckpt.py:31",)
+        assert screen.scope.conditions == ("!site ckpt.py:31",)
 
 
 async def test_going_to_times_iterations_lines_and_percents() -> None:
@@ -373,7 +373,7 @@ async def test_the_account_adds_up_on_screen() -> None:
 async def test_since_and_until_are_filters_that_can_be_removed() -> None:
     async with shown(FakeJob(1000), since="-10s", until="12:03:45") as (pilot, screen):
         await until(pilot, lambda: screen.view.rows.length < 1000)
-        assert screen._chips() == ("since -10s", "until 12:03:45")
+        assert screen.scope.conditions == ("since -10s", "until 12:03:45")
         times = screen.snapshot.clock[screen.view.rows.keys(0, 1000)]
         assert len(times) and (times.max() - times.min()) < 10 * 10**9
         await pilot.press("&", "enter")
