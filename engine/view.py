@@ -22,7 +22,7 @@ Ids = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 Matcher = Callable[["Snapshot", str, int, Event], Iterator[NDArray[np.integer]]]  # entries ≥ start that match a regex
 
-ALTERNATIVES = ("event", "site", "stage", "iteration", "rank", "node")  # kinds of which an entry meets one filter that keeps
+ALTERNATIVES = ("event", "site", "stage", "iteration", "rank", "node")  # kinds whose filters that keep are united
 CHUNK = 1 << 18  # rows looked at between two checks of `stop`
 
 
