@@ -60,6 +60,8 @@ class Fact(NamedTuple):
     layout: tuple[tuple[str, tuple[int, ...]], ...] = ()  # node → its ranks, in the job's order
     ends: bool = False  # the process is no more
     console: bool = False  # the node's launcher shows logs of its workers here
+    closes: bool = False  # a launcher's last word on its job
+    begins: bool = False  # said at the start of a launcher or process
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Lesson:
     needs: tuple[bytes, ...]
     regex: re.Pattern[bytes]
     ends: bool = False
+    closes: bool = False
+    begins: bool = False
 
 
 @cache
@@ -86,6 +90,8 @@ def lessons() -> tuple[Lesson, ...]:
             tuple(need.lower().encode() for need in row["needs"]),
             re.compile(row["pattern"].encode()),
             row.get("ends", False),
+            row.get("closes", False),
+            row.get("begins", False),
         )
         for row in table["fact"]
     )
@@ -95,6 +101,17 @@ def lessons() -> tuple[Lesson, ...]:
 def _any_need() -> re.Pattern[bytes]:
     needs = sorted({need for lesson in lessons() for need in lesson.needs})
     return re.compile(b"|".join(re.escape(need) for need in needs))
+
+
+@cache
+def _turning() -> re.Pattern[bytes]:
+    needs = sorted({need for lesson in lessons() if lesson.closes or lesson.begins for need in lesson.needs})
+    return re.compile(b"|".join(re.escape(need) for need in needs))
+
+
+def turns(text: bytes) -> bool:
+    """Say whether a message may close a job or begin one: a cheap test before `read`."""
+    return _turning().search(text[:LONGEST].lower()) is not None
 
 
 def teaches(text: bytes) -> bool:
@@ -159,7 +176,8 @@ def _fact(one: Lesson, groups: dict[str, bytes | None], speaker: Speaker) -> Fac
     node = text.get("node", "").rstrip(".") or None
     return Fact(
         one.about, one.grade, speaker, node=node, comm_id=text.get("comm_id"),
-        ranks=ranks, layout=layout, ends=one.ends, console="console" in text, **numbers,
+        ranks=ranks, layout=layout, ends=one.ends, console="console" in text, closes=one.closes, begins=one.begins,
+        **numbers,
     )  # fmt: skip
 
 

@@ -103,21 +103,32 @@ def _restore_plans(book: PlanBook, table: dict[str, Any], arrays: Mapping[str, n
     book.events.restore(of_shape, table["templates"])
 
 
+def restarts_row(known: Restarts) -> Row:
+    """Return a source's attempts as JSON."""
+    marks = [[list(who), number] for who, number in known.marks.items()]
+    return [known.epoch, list(known.pids.items()), sorted(known.ended), known.has_run, known.is_over, marks]
+
+
+def restarts_of(row: Row) -> Restarts:
+    """Return what `restarts_row` gave."""
+    epoch, pids, ended, has_run, is_over, marks = row
+    return Restarts(epoch, dict(pids), set(ended), has_run, is_over, {Speaker(*who): number for who, number in marks})
+
+
 def _carried(carry: SourceCarry) -> Row:
     pieces = [list(piece) for piece in carry.pieces.items()]
     return [
-        carry.lines, carry.restarts.epoch, sorted(carry.restarts.ended), list(carry.restarts.pids.items()),
+        carry.lines, restarts_row(carry.restarts),
         carry.clock, carry.after, pieces, carry.last,
         carry.adoption.lane, carry.adoption.open,
     ]  # fmt: skip
 
 
 def _carry(row: Row) -> SourceCarry:
-    lines, epoch, ended, pids, clock, after, pieces, last, lane, opened = row
-    restarts = Restarts(epoch, dict(pids), set(ended))
+    lines, restarts, clock, after, pieces, last, lane, opened = row
     adoption = Adoption()
     adoption.lane, adoption.open = lane, opened
-    return SourceCarry(lines, restarts, clock, after, dict(pieces), last, adoption)
+    return SourceCarry(lines, restarts_of(restarts), clock, after, dict(pieces), last, adoption)
 
 
 def dialect_row(dialect: Dialect) -> Row:

@@ -2,6 +2,9 @@
 
 Most launchers tell the attempt's number. Where none is told, a restart shows once the agent has said that it ended a
 process: another process takes a rank, or a stream's iteration falls back. Until then the text may be of those that die.
+A job launched again into the same log (a loop around srun, a requeued batch job) begins anew without an agent that
+counts: after a launcher's last word on processes that have run, the first line that launchers and processes say once,
+at their start, belongs to the next attempt.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from l4tui.engine.facts import About, Fact, attempt_told, read
+from l4tui.engine.facts import About, Fact, attempt_told, read, turns
 from l4tui.engine.model import UNKNOWN, Speaker
 
 _ENDS = (b"closing signal", b"failed (exitcode", b"exitcode ")
@@ -25,7 +28,9 @@ class Restarts:
     epoch: int = 0
     pids: dict[int, int] = field(default_factory=dict)  # rank, or local rank below 0 → process
     ended: set[int] = field(default_factory=set)  # processes that the agent ended or lost in this attempt
-    _marks: dict[Speaker, int] = field(default_factory=dict)  # the last iteration of each
+    has_run: bool = False  # something began in this attempt, or counted iterations
+    is_over: bool = False  # and a launcher has said its last word on it
+    marks: dict[Speaker, int] = field(default_factory=dict)  # the last iteration of each
 
     def cuts(
         self, taught: Sequence[tuple[int, bytes]], mark: np.ndarray, voice: np.ndarray, speakers: Sequence[Speaker]
@@ -52,37 +57,41 @@ class Restarts:
         self.epoch = epoch
         self.pids.clear()
         self.ended.clear()
-        self._marks.clear()
+        self.has_run = self.is_over = False
+        self.marks.clear()
         out.append((entry, epoch))
 
     def _is_new(self, text: bytes) -> bool:
-        """Take up processes that a line tells; say whether one took the place of a process that the agent ended."""
+        """Take up what a line tells of processes; say whether one took an ended one's place or the job began anew."""
         ends = any(word in text for word in _ENDS)
-        if not ends and b"pid" not in text.lower():
+        if not ends and b"pid" not in text.lower() and not turns(text):
             return False
         new = False
         for fact in read(text, _NOBODY):
+            new = new or (fact.begins and self.is_over)
+            self.has_run = self.has_run or fact.begins
+            self.is_over = self.is_over or (fact.closes and (self.has_run or bool(self.marks)))
             if fact.ends and fact.pid >= 0:
                 self.ended.add(fact.pid)
             elif fact.about is About.WRITER and fact.pid >= 0 and _place(fact) is not None:
                 before = self.pids.setdefault(_place(fact) or 0, fact.pid)
-                new = new or (before != fact.pid and before in self.ended)
+                new = new or (before != fact.pid and (before in self.ended or self.is_over))
         return new
 
     def _follow(self, marks: _Marks, end: int, out: list[tuple[int, int]]) -> None:
         """Follow the iterations of entries before `end`."""
         upto = int(np.searchsorted(marks.rows, end))
         while marks.at < upto:
-            if not self.ended:
+            if not self.ended and not self.is_over:
                 last = dict(zip(marks.voices[marks.at : upto], marks.numbers[marks.at : upto], strict=True))
-                self._marks.update({marks.speakers[voice]: number for voice, number in last.items()})
+                self.marks.update({marks.speakers[voice]: number for voice, number in last.items()})
                 marks.at = upto
                 return
             who, number = marks.speakers[marks.voices[marks.at]], marks.numbers[marks.at]
-            if number < self._marks.get(who, UNKNOWN):
+            if number < self.marks.get(who, UNKNOWN):
                 self._begin(self.epoch + 1, int(marks.rows[marks.at]), out)
             else:
-                self._marks[who] = number
+                self.marks[who] = number
                 marks.at += 1
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from l4tui.engine.keeping import restarts_of, restarts_row
 from l4tui.engine.model import Speaker
 from l4tui.engine.restarts import Restarts
 from tests.engine.small_jobs import Growing, read, stamp
@@ -59,13 +61,36 @@ def test_each_stream_has_its_own_iterations() -> None:
     assert cuts(Restarts(), [(0, 41), CLOSING, (1, 40)]) == [(0, 0)]
 
 
+OMP = b"Setting OMP_NUM_THREADS environment variable for each process to be 1 in default"
+KILLED = b"srun: error: n1: task 1: Killed"
+TABLE = b"  exitcode  : -9 (pid: 72)"
+NCCL = b"comm 0x55d0 rank 1 nranks 2 cudaDev 1 nvmlDev 1 busId 97000 - Init START"
+
+
+@pytest.mark.parametrize(
+    ("lines", "begins"),
+    [
+        ([OMP, (0, 4), TABLE, OMP, OMP, (0, 5)], [3]),  # torchrun in a loop; a second agent begins beside the first
+        ([NCCL, KILLED, NCCL, NCCL], [2]),  # it fell before its first iteration
+        ([(0, 4), (1, 4), KILLED, (0, 4), (0, 3)], [4]),
+        ([hello(0, 71), (0, 4), KILLED, hello(0, 81)], [3]),
+        ([(0, 4), KILLED, b"srun: job 12 has been allocated resources", OMP], [2]),
+        ([OMP, (0, 4), OMP], []),  # another node's agent
+        ([KILLED, OMP, OMP], []),  # what ended there did not run in this log
+        ([OMP, (0, 4), CLOSING, b"1/3 attempts left; will restart worker group", CLOSING, NCCL, NCCL], [3]),
+    ],
+)
+def test_a_job_that_is_launched_again(lines: list[bytes | tuple[int, int]], begins: list[int]) -> None:
+    assert [entry for entry, _ in cuts(Restarts(), lines)[1:]] == begins
+
+
 def test_any_cut_gives_the_same() -> None:
-    lines = [(0, 40), (1, 40), CLOSING, (0, 30), FAILED, (1, 31), hello(1, 82), (1, 12), (1, 13)]
+    lines = [(0, 40), (1, 40), CLOSING, (0, 30), FAILED, (1, 31), hello(1, 82), (1, 12), (1, 13), TABLE, OMP, NCCL]
     whole = cuts(Restarts(), lines)
     for k in range(len(lines)):
         restarts = Restarts()
         first = cuts(restarts, lines[:k])
-        second = cuts(restarts, lines[k:])
+        second = cuts(restarts_of(json.loads(json.dumps(restarts_row(restarts)))), lines[k:])  # as from a kept index
         assert first + [(entry + k, epoch) for entry, epoch in second[1:]] == whole
 
 
@@ -104,3 +129,21 @@ def test_what_a_new_attempt_says_before_its_first_step_is_in_no_iteration(tmp_pa
     assert snap.iteration[first : first + 9].tolist() == [-1] * 9
     assert snap.stage[first] != snap.stage[first - 1]
     assert snap.iteration[first + 9 :].tolist() == [step for step in (3, 4, 5) for _ in range(4)]
+
+
+def run_of(pid: int, at: float) -> list[str]:
+    """Lines of one launch of a job that loses task 1."""
+    out = [f"{r}: rank {r} starts on n1, local rank {r}, pid {pid + r}" for r in range(4)]
+    out += [f"{r}: {stamp(at + r / 10)} - INFO - model.py:15 - weights are there" for r in range(4)]
+    for step in range(1, 6):
+        out += [f"{r}: {stamp(at + step + r / 10)} - INFO - train.py:20 - step {step}/99 | loss 2.5" for r in range(4)]
+    return [*out, "srun: error: n1: task 1: Killed"]
+
+
+def test_a_loop_around_srun_makes_attempts(tmp_path: Path) -> None:
+    one = run_of(100, 0)
+    snap = read(tmp_path / "job.log", [*one, *run_of(200, 60), *run_of(300, 120)]).snapshot()
+    attempts = snap.ranks.attempt[snap.speaker]
+    assert attempts.tolist() == [n for n in range(3) for _ in one]
+    assert (snap.iteration[len(one) : len(one) + 8] == -1).all()
+    assert sorted(snap.counts().per_rank) == [0, 1, 2, 3]
