@@ -62,7 +62,7 @@ _BUILT = (
     ),
     (
         "init",
-        re.compile(r"init_process_group|init_distributed|initialize_megatron|dist\.init|comm\.init|_create_c10d_store"),
+        re.compile(r"init_process_group|init_distributed|initialize_model_parallel|init_device_mesh|set_device\(|initialize_megatron|dist\.init|comm\.init|_create_c10d_store"),
     ),
 )
 
@@ -153,7 +153,10 @@ def _without_name(blame: Blame, lead: Finding) -> str:
     name = word_ranks([lead.rank]) if lead.rank >= 0 else str(lead.node)
     if lead.sentence.startswith(f"{name} raised its own error") and len(blame.accused) > 1:
         return f"each{lead.sentence.removeprefix(name).replace('its own', 'this', 1)}"
-    return lead.sentence.removeprefix(f"{name}: ") if blame.accused in ((), (lead.rank,)) else lead.sentence
+    if blame.accused not in ((), (lead.rank,)):
+        return lead.sentence
+    rest = lead.sentence.removeprefix(f"{name}: ")
+    return f"it{rest.removeprefix(name)}" if rest.startswith(f"{name} ") else rest
 
 
 def _iteration(case: Case, blame: Blame, findings: list[Finding]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from l4tui.engine.evidence.record import Ints, Journal
 from l4tui.engine.homes import Homes, spread
-from l4tui.engine.library.pattern import Role
+from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
 from l4tui.engine.telemetry.curves import Outside
@@ -95,15 +95,22 @@ class Case:
     def node_of(self, rank: int) -> str | None:
         """Return the rank's node, as the identity knows it or lines tell it."""
         known = self.journal.node_of.get(rank) or self.homes.node.get(rank) or self.homes.sole
-        return known if known is not None or rank in self.ranks else self._empty_node
+        return known if known is not None or (rank in self.ranks and not self._fits_empty) else self._empty_node
 
     @cached_property
     def _empty_node(self) -> str | None:
         """The only node on which no rank wrote: where ranks that never wrote must be."""
         j = self.journal
         named = set(j.nodes) | set(j.node_ranks)
+        named |= {s.groups["node"] for s in self.sightings if "node" in s.groups and s.pattern.blames is Blames.NODE}
         named -= {j.node_of.get(r) or self.homes.node.get(r) for r in self.ranks}
         return next(iter(named)) if len(named) == 1 else None
+
+    @cached_property
+    def _fits_empty(self) -> bool:
+        """Tell whether the ranks without a node are as many as another node has: they are on the one that is left."""
+        placed = Counter(n for r in self.ranks if (n := self.journal.node_of.get(r) or self.homes.node.get(r)))
+        return len(self.ranks) - placed.total() in placed.values()
 
     def on_node(self, node: str) -> list[int]:
         """Return the ranks of a node that wrote something."""

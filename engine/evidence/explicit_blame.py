@@ -48,7 +48,7 @@ def _named(case: Case) -> list[Finding]:
 
 
 def _node(case: Case, s: Sighting) -> str | None:
-    for name in ("node", "host", "ip"):
+    for name in ("node", "node2", "host", "ip"):
         if name in s.groups:
             return case.homes.address.get(s.groups[name], s.groups[name])
     return None

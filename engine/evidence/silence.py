@@ -15,11 +15,19 @@ KIND = "silence"
 MOST = 0.6  # share of ranks that must have written the line that a silent one lacks
 FEW = 1 / 3  # a larger silent share accuses nobody
 ALIVE = 5  # lines a rank must have written to be missed
+LEAST_NODES = 3
 
 
 def judge(case: Case) -> list[Finding]:
     """Accuse ranks that ought to have spoken."""
-    return [*_frozen(case), *_lacks_report(case), *_vanished(case), *_stopped(case), *_absent(case)]
+    return [
+        *_frozen(case),
+        *_lacks_report(case),
+        *_vanished(case),
+        *_mute_node(case),
+        *_stopped(case),
+        *_absent(case),
+    ]
 
 
 def _frozen(case: Case) -> list[Finding]:
@@ -117,6 +125,24 @@ def _vanished(case: Case) -> list[Finding]:
         )
         for r in case.on_node(node)
     ]
+
+
+def _mute_node(case: Case) -> list[Finding]:
+    """Where the log tells nodes but no ranks: the one node that says nothing of the end, while all others do."""
+    j = case.journal
+    if case.ranks or case.completed:
+        return []
+    lines = np.bincount(j.node[case.mask & (j.node >= 0) & ~j.launcher], minlength=len(j.nodes))
+    there = {j.nodes[n] for n in np.flatnonzero(lines >= ALIVE).tolist()}
+    told = {case.node_at(s.row) for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN)}
+    mute = there - told
+    if len(there) < LEAST_NODES or len(mute) != 1 or any(s.role is Role.INITIATING for s in case.sightings):
+        return []
+    node = next(iter(mute))
+    last = int(np.flatnonzero(case.mask & (j.node == j.nodes.index(node)))[-1])
+    words = f"{node} wrote none of the reports that all other nodes wrote"
+    iteration = int(j.iteration[last]) + int(j.marked[last])
+    return [Finding(KIND, Strength.STRONG, words, UNKNOWN, node, (last,), False, iteration, "", "crash")]
 
 
 def _last_row(case: Case, rank: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
-STOPS = ("elastic.death-signal", "signal.exception")
+STOPS = ("elastic.death-signal", "signal.exception", "slurm.cancelled")
 
 
 def judge(case: Case) -> list[Finding]:
@@ -43,7 +43,7 @@ def _told_to_stop(case: Case) -> list[Finding]:
     """The agent or most ranks were told to stop, and nothing had gone wrong before."""
     if case.roles(Role.INITIATING, Role.CASCADE):
         return []
-    told = case.of(*STOPS)
+    told = [s for s in case.of(*STOPS) if s.pattern.id != "slurm.cancelled" or "CANCELLED AT" in s.text]
     writers = {s.rank for s in told if s.rank >= 0}
     by_agent = any(s.rank < 0 for s in told)
     if (
@@ -52,7 +52,7 @@ def _told_to_stop(case: Case) -> list[Finding]:
         or any(s.pattern.blames is Blames.EXIT for s in case.sightings)
     ):
         return []
-    return [_finding(told, "it was told to stop from outside (SIGTERM): by the scheduler or a person", "scheduler")]
+    return [_finding(told, "it was told to stop from outside, by the scheduler or a person", "scheduler")]
 
 
 def _finding(told: list[Sighting], sentence: str, cause: str) -> Finding:
