@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from threading import Event
 from typing import NamedTuple, cast
 
@@ -10,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine import stages
+from l4tui.engine.apart import KINDS, Apart, apart
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Level
 from l4tui.engine.snapshot import Snapshot
 
 COLUMNS = (
     *("source", "line", "segment", "record", "rank", "local_rank", "node", "attempt", "stream", "time"),
-    *("level", "site", "event", "template", "iteration", "stage", "text"),
+    *("level", "site", "event", "template", "iteration", "stage", "text", "divergence", "divergence_score"),
 )
 BATCH = 8192  # rows; text of a batch is read in one go
 
@@ -23,7 +25,7 @@ _BY_SPEAKER = frozenset(("rank", "local_rank", "node", "attempt", "stream"))
 _BY_PLAN = frozenset(("level", "site", "event", "template"))
 
 Entries = NDArray[np.int64]
-Value = int | str | None
+Value = int | float | str | None
 Cells = list[Value]
 
 
@@ -99,9 +101,17 @@ class Rows:
             return cast(Cells, snap.record[entries].tolist())
         if name == "iteration":
             return _known(snap.iteration[entries])
+        if name == "divergence":
+            return Coded(np.append(self._apart.kind, -1)[self._apart.of(entries)].tolist(), (*KINDS, None))
+        if name == "divergence_score":
+            return _scores(self._apart, entries)
         if name == "time":
             return _times(snap.time[entries])
         return self._texts(entries)
+
+    @cached_property
+    def _apart(self) -> Apart:
+        return apart(self._snap)
 
     def _texts(self, entries: Entries) -> Cells:
         if not self.records:
@@ -132,6 +142,15 @@ def _tables(snap: Snapshot) -> dict[str, list[Value]]:
         "template": _named(plans.event, snap.templates),
         "stage": [*stages.NAMES, None],
     }
+
+
+def _scores(told: Apart, entries: Entries) -> Cells:
+    """Return the scores of entries, null where nothing sets them apart."""
+    at = told.of(entries)
+    values: Cells = [None] * len(entries)
+    for i in np.flatnonzero(at >= 0).tolist():
+        values[i] = float(told.score[at[i]])
+    return values
 
 
 def _known(numbers: NDArray[np.signedinteger]) -> list[Value]:

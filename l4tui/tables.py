@@ -107,4 +107,4 @@ def _valid_json(value: Value) -> str:
 def _sql_type(name: str) -> str:
     if name == "time":
         return "TIMESTAMP"
-    return "BIGINT" if name in NUMBERS else "VARCHAR"
+    return "BIGINT" if name in NUMBERS else "DOUBLE" if name == "divergence_score" else "VARCHAR"

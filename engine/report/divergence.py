@@ -37,13 +37,13 @@ def written(snap: Snapshot, table: RowTable, found: Survey) -> list[Table]:
                 "text": d.words,
                 "stop": d.is_stop,
                 "settled": d.is_settled,
-                "lines": _ranges(snap, _lines(snap, table, d)),
+                "lines": _ranges(snap, lines_of(snap, table, d)),
             }
         )
     return out
 
 
-def _lines(snap: Snapshot, table: RowTable, d: Divergence) -> list[int]:
+def lines_of(snap: Snapshot, table: RowTable, d: Divergence) -> list[int]:
     """Return the lines of the odd ranks, or the one that shows what they lack."""
     entries = table.entries(d.row)
     if d.kind == "missing" or not d.ranks:

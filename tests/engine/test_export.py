@@ -11,9 +11,13 @@ import pytest
 
 from l4tui.engine import blocks
 from l4tui.engine.discovery import discover
+from l4tui.engine.divergence import STOP
 from l4tui.engine.export import COLUMNS, Coded, Rows, Value
 from l4tui.engine.job import Job
+from l4tui.engine.library import load
+from l4tui.engine.report.divergence import divergence_tables
 from l4tui.engine.snapshot import Snapshot
+from tests.engine.small_jobs import read, trainer
 
 TEE = """\
 torchrun --nproc-per-node 4 train.py
@@ -116,3 +120,22 @@ def test_pieces_of_one_line_are_joined_as_they_stood(tmp_path: Path, monkeypatch
     assert snap.length > 4
     texts = [row["text"] for row in rows_of(snap, ("text",), records=True)]
     assert texts == [long, "Traceback (most recent call last):\n  at"]
+
+
+def test_what_sets_a_line_apart_is_told_with_its_kind_and_score(tmp_path: Path) -> None:
+    lines = [*trainer(12, 8), "5: Traceback (most recent call last):", '5:   File "t.py", line 3, in f', "5: ValueError: bad"]
+    snap = read(tmp_path / "job.log", lines).snapshot()
+    columns = ("rank", "text", "divergence", "divergence_score")
+    told = [row for row in rows_of(snap, columns) if row["divergence"]]
+    assert {row["rank"] for row in told if float(row["divergence_score"] or 0) >= STOP} == {5}
+    assert told[-1]["text"] == "ValueError: bad" and told[-1]["divergence"] == "extra"
+    assert all((row["divergence"] is None) == (row["divergence_score"] is None) for row in rows_of(snap, columns))
+    found = divergence_tables(snap, load())
+    assert max(d["score"] for d in found) == max(row["divergence_score"] for row in told)  # as the report has it
+    heads = [row for row in rows_of(snap, columns, records=True) if row["divergence"]]
+    assert heads and {row["rank"] for row in heads} == {5}
+
+
+def test_one_rank_has_nobody_to_be_compared_with(tmp_path: Path) -> None:
+    snap = read(tmp_path / "job.log", [*trainer(6, 1), "0: ValueError: bad"]).snapshot()
+    assert {row["divergence"] for row in rows_of(snap)} == {None}
