@@ -123,7 +123,8 @@ def test_pieces_of_one_line_are_joined_as_they_stood(tmp_path: Path, monkeypatch
 
 
 def test_what_sets_a_line_apart_is_told_with_its_kind_and_score(tmp_path: Path) -> None:
-    lines = [*trainer(12, 8), "5: Traceback (most recent call last):", '5:   File "t.py", line 3, in f', "5: ValueError: bad"]
+    end = ["5: Traceback (most recent call last):", '5:   File "t.py", line 3, in f', "5: ValueError: bad"]
+    lines = [*trainer(12, 8), *end]
     snap = read(tmp_path / "job.log", lines).snapshot()
     columns = ("rank", "text", "divergence", "divergence_score")
     told = [row for row in rows_of(snap, columns) if row["divergence"]]
