@@ -83,6 +83,7 @@ class Writer(NamedTuple):
     local: int
     rank: int
     pid: int
+    actor: str | None
 
 
 class Shown(NamedTuple):
@@ -183,7 +184,7 @@ class Evidence:
         if speaker.habit is not None:
             rank = speaker.rank if speaker.rank >= 0 else speaker.self_rank
             pid = process_id(speaker, who.name)
-            writer = Writer(speaker.source, who.era, who.node, who.number, who.local, rank, pid)
+            writer = Writer(speaker.source, who.era, who.node, who.number, who.local, rank, pid, speaker.actor)
             self._put(self.habits[speaker.habit], writer)
         if speaker.own_device >= 0:
             self._put(self.devices[speaker.source], speaker.own_device)

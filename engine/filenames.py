@@ -18,6 +18,8 @@ _EXTENSION = re.compile(r"\.(?:log|txt|out|err)$")
 _STREAM = re.compile(r"(?:^|[/._-])(?:(stdout|out)|(stderr|err))(?:\.(?:log|txt))?$", re.IGNORECASE)
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-.][A-Za-z0-9]+)*")
 _SLURM = re.compile(r"(?P<job>.*\d)[-_.](?P<task>\d{1,7})[-_.](?P<node>[A-Za-z][\w-]*)")  # %j-%t-%N
+_JOB_TASK = re.compile(r"(?P<head>(?:.*/)?(?:[^/]*[-_.])?\d+)[-_.](?P<task>\d{1,7})")  # %x.%j.%4t
+_LAST_NUMBER = re.compile(r"\d+")
 _WORDS_OF_FOLDERS = "logs log output outputs out tmp results result runs run work data workdir torchelastic"
 _WORDS_OF_NO_HOSTS = (
     "epoch run seed sweep slurm job step part trial exp experiment attempt log logs output out err version v train test"
@@ -56,6 +58,7 @@ def names_of(paths: Sequence[PurePath]) -> list[SourceName]:
         folders[folder].add(base)
     names = [_by_words(text, folders) for text in plain]
     _slurm_tasks(plain, names)
+    _job_tasks(plain, names)
     _hosts(plain, names)
     _host_folders(plain, names)
     _streams(plain, names)
@@ -104,6 +107,26 @@ def _slurm_tasks(plain: Sequence[str], names: list[SourceName]) -> None:
         if len(tasks) > 1 and tasks == list(range(len(tasks))):
             for i, (task, node) in found.items():
                 names[i] = SourceName(rank=task, node=node)
+
+
+def _job_tasks(plain: Sequence[str], names: list[SourceName]) -> None:
+    """Read ``%x.%j.%4t``: numbers that count up from 0 behind the id of a job, if the batch script's own file tells it.
+
+    That file is ``slurm-12.out``, or the tasks' name without the task: ``train.12.out``.
+    """
+    jobs: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+    for i, text in enumerate(plain):
+        stem, extension = _split(text)
+        match = _JOB_TASK.fullmatch(stem)
+        if match is not None and names[i] == SourceName():
+            jobs[match["head"], extension][i] = int(match["task"])
+    bases = {text.rpartition("/")[2] for text in plain}
+    for (head, extension), found in jobs.items():
+        base = head.rpartition("/")[2]
+        told = f"slurm-{_LAST_NUMBER.findall(base)[-1]}.out" in bases or base + extension in bases
+        if told and len(found) > 1 and sorted(found.values()) == list(range(len(found))):
+            for i, task in found.items():
+                names[i] = SourceName(rank=task)
 
 
 def _split(text: str) -> tuple[str, str]:

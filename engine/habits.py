@@ -66,7 +66,8 @@ def _is_one(writers: set[Writer], rank: int) -> bool:
         for seen in (
             {writer.pid for writer in mine} - {UNKNOWN},
             {writer.number for writer in mine} - {UNKNOWN},
-            {writer.node for writer in seated} - {None},
+            {writer.actor for writer in mine} - {None},
+            {writer.node for writer in mine} - {None},
             {writer.source for writer in seated},
         ):
             if len(seen) > 1:

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from l4tui.engine.formats.dialect import REFUSED, Dialect
 from l4tui.engine.formats.labels import RULES, WINDOW, Hints, Hits, judge
-from l4tui.engine.formats.midline import learn_midline
+from l4tui.engine.formats.midline import TEARS, learn_midline
 from l4tui.engine.formats.registry import Format, built_in
 from l4tui.engine.formats.tagged import accepted_tags
-from l4tui.engine.formats.templates import judge_role, judge_template
+from l4tui.engine.formats.templates import judge_pair, judge_role, judge_template
 from l4tui.engine.model import SourceName
 
 MOST_TEXTS = 1200  # lines that are looked at; the prefixes of a source show in far fewer
@@ -30,6 +30,7 @@ _HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
 
 RULES["torchrun-role"] = judge_role
 RULES["template"] = judge_template
+RULES["number-pair"] = judge_pair
 
 
 @cache
@@ -81,7 +82,7 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
         prefixes=tuple(layers),
         midline=midline,
         seen_ids=seen,
-        piece=SRUN_PIECE if layers[:1] in (["srun-label"], ["srun-het"]) else 0,
+        piece=SRUN_PIECE if layers[:1] in (["srun-label"], ["srun-het"]) and TEARS not in counting else 0,
         rest=(*sorted(rest.items()), *accepted_tags(texts), *((REFUSED, n) for n in sorted(set(refused) - taken))),
     )
 
@@ -108,6 +109,7 @@ def _hints(texts: Sequence[bytes], is_own: bool) -> Hints:
     return Hints(
         slurm=b"\nsrun: " in joined or b"slurmstepd" in joined,
         hosts=hosts,
+        hydra=any(text in joined for text in (b"mpiexec", b"BAD TERMINATION OF ONE", b"hydra_pmi_proxy")),
         pods=b"\n+ " in joined and " › ".encode() in joined,
         torch_ranks=re.search(rb"\[rank\d+\]:(?:\[(?:[EWIF]|titan\])| Traceback \()", joined) is not None,
         is_own=is_own,
@@ -195,6 +197,8 @@ def _settle(good: dict[str, tuple[str, Hits]]) -> None:
     """Where two weak readings claim the same lines keep the stricter one, or neither."""
     if "parallel-number" in good:
         good.pop("parallel-name", None)
+    if "colon-number" in good:
+        good.pop("srun-label", None)
     names = list(good)
     drop: set[str] = set()
     for k, a in enumerate(names):

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from l4tui.engine.formats.registry import LEVEL_WORDS, Format
 
 WINDOW = 40  # texts; a stretch counts as labelled when most of its texts have the prefix
+BACK = 0.1  # share of changes of number that go down where ranks take turns
+TURNS = 0.97  # share of steps from one number to the next, or back to 0, of a list
 MOST_SHAPES = 64  # name shapes that a narrowed regex lists
 _DIGITS = re.compile(r"\d+")
 _TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
@@ -50,6 +52,7 @@ class Hints(NamedTuple):
     hosts: frozenset[str] = frozenset()  # named by pdsh's and clush's own lines
     pods: bool = False
     torch_ranks: bool = False
+    hydra: bool = False  # its own text shows
     is_own: bool = False  # by its name the file is one rank's
     sure: Mapping[str, int] = {}  # hits of the sure formats
 
@@ -103,6 +106,52 @@ def _numbers(hits: Hits) -> list[int]:
 
 def _label(hits: Hits, hints: Hints) -> str | None:
     return "" if is_label_set(hits, _numbers(hits), hints) else None
+
+
+def _bracket(hits: Hits, hints: Hints) -> str | None:
+    """Refuse what no ranks do unless Hydra is seen: numbers that run from 0 to n-1 again and again, or hardly go back.
+
+    The former list devices or classes, the latter count epochs.
+    """
+    ids = _numbers(hits)
+    n = max(ids, default=0) + 1
+    steps = [(a, b) for a, b in pairwise(ids) if a != b]
+    back = sum(b < a for a, b in steps)
+    turns = sum((b - a) % n == 1 for a, b in steps)
+    is_list = 3 <= n <= len(ids) // 3 and turns >= TURNS * (len(ids) - 1)
+    is_count = len(set(ids)) > 1 and back < BACK * len(steps)
+    return _label(hits, hints) if hints.hydra or not (is_list or is_count) else None
+
+
+def _colon(hits: Hits, hints: Hints) -> str | None:
+    """Accept ids of several widths, none of them padded; of one width they are read as srun's."""
+    texts = hits.texts()
+    plain = len({len(text) for text in texts}) > 1 and not any(len(text) > 1 and text[0] == "0" for text in texts)
+    return _label(hits, hints) if plain else None
+
+
+def _on_host(hits: Hits, hints: Hints) -> str | None:
+    """Require one host for each rank."""
+    places = set(zip(hits.texts("task"), hits.texts("node"), strict=True))
+    return _label(hits, hints) if len(places) == len({task for task, _ in places}) else None
+
+
+def _host_first(hits: Hits, hints: Hints) -> str | None:
+    return None if any(_NO_HOST.fullmatch(node) for node in set(hits.texts("node"))) else _on_host(hits, hints)
+
+
+def _rank_word(hits: Hits, hints: Hints) -> str | None:
+    """Accept one form before nearly all lines; before fewer it is the program's."""
+    forms = [_DIGITS.sub("0", match[0].decode("latin-1")) for match in hits.found]
+    form, n = Counter(forms).most_common(1)[0]
+    hits = hits.only([one == form for one in forms])
+    if n < 0.9 * hits.total or not is_label_set(hits, _numbers(hits), hints):
+        return None
+    return re.escape(form).replace("0", r"(?P<rank>\d+)")
+
+
+def _replica(hits: Hits, hints: Hints) -> str | None:
+    return "" if len(hits.at) >= 0.9 * hits.total and _named(hits) else None
 
 
 def _srun(hits: Hits, hints: Hints) -> str | None:
@@ -247,8 +296,16 @@ RULES: dict[str, Rule] = {
     "srun-label": _srun,
     "srun-het": _repeated,
     "task-label": _label,
-    "mpich-rank": _label,
-    "gforker": _label,
+    "mpich-rank": _bracket,
+    "hydra-paren": _bracket,
+    "gforker": _bracket,
+    "torchrun-norole": _bracket,
+    "colon-number": _colon,
+    "rank-on-host": _on_host,
+    "host-and-rank": _host_first,
+    "rank-word": _rank_word,
+    "torchx": _replica,
+    "foreman": _repeated,
     "parallel-number": _parallel_number,
     "parallel-name": _parallel_name,
     "host-label": _hosts,

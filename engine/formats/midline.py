@@ -17,7 +17,7 @@ from typing import NamedTuple
 from l4tui.engine.formats.dialect import Dialect
 from l4tui.engine.formats.parser import prefix_end
 from l4tui.engine.formats.registry import Format
-from l4tui.engine.formats.tears import Tear, Tears, decoded, learn_tears
+from l4tui.engine.formats.tears import Tear, Tears, decoded, learn_tears, tags_in
 
 _NAME = re.compile(r"\(\?P<(\w+)>")
 _ID_GROUPS = ("task", "local_rank", "rank", "actor", "node", "stream")
@@ -28,8 +28,20 @@ DENSE = 0.5  # ids 0 to n-1 are all taken as known once this share of them was s
 MOST_IDS = 1 << 16
 # PyTorch's [rankN]: behind a bar or another rank's unfinished text, in a log that no launcher tags
 TORCH = r"\[rank(\d+)\]:(?=\[[EWIF][ \d]|[EWIFVC]\d{4} | Traceback \(| [\w.]*(?:Error|Exception)\b)"
+LABEL = "srun-label"  # Hydra's '%r: ' looks alike, but tears lines
+TORN = 8  # lines torn at a label that show it
 # NCCL's "host:pid:tid [3] NCCL INFO" is no tag
-_WEAK_GUARD = {"mpich-rank": ("", r"(?!NCCL|RCCL|\S+:\d+ (?:\(\w+\) )?NCCL)")}
+NUMBER = r"(?<!\d)"
+_GLUED_NUMBER = (r"(?<=[^\s\d])", "")  # "rank 3: " is prose
+_WEAK_GUARD = {
+    "mpich-rank": ("", r"(?!NCCL|RCCL|\S+:\d+ (?:\(\w+\) )?NCCL)"),
+    "hydra-paren": ("", ""),
+    "gforker": (r"(?<!\d)", ""),
+    "colon-number": _GLUED_NUMBER,
+    LABEL: _GLUED_NUMBER,
+    "torchrun-norole": ("", ""),
+    "number-pair": ("", ""),
+}
 # pdsh ends a line at a NUL and goes on with the next tag: glued to the text, as no prose has it
 _GLUED = {"host-label": (r"(?<=[A-Za-z0-9_%|#\])}])", "")}
 DATE = "mpi-date"  # stands before a tag and goes with it
@@ -71,13 +83,14 @@ def learn_midline(
     dates = [fmt.regex.pattern.decode("latin-1") for fmt in used if fmt.name == DATE]
     date = f"(?:{_NAME.sub('(?:', dates[0])})" if dates else ""
     chunks = any(fmt.family == "chunk" and _id_group(fmt) for fmt in used)
+    torn = _torn_labels(used, tags, lines)
     for fmt in used:
         if fmt.name == DATE:
             continue
         group = _id_group(fmt)
         glued = _GLUED.get(fmt.name)
         pattern = fmt.regex.pattern.decode("latin-1")
-        if group is None or (fmt.family != "chunk" and (glued is None or chunks)):
+        if group is None or (fmt.family != "chunk" and (glued is None or chunks) and fmt is not torn):
             if not parts:
                 outer.append("(?:" + _NAME.sub("(?:", pattern) + ")?")
             continue
@@ -96,12 +109,27 @@ def learn_midline(
     if not parts:
         return None, frozenset(), {}
     counting = {OUTER: "".join(outer)} if outer else {}
-    if any(fmt.name in _WEAK_GUARD for fmt in used):
-        counting[TEARS] = learn_tears(re.compile("|".join(parts).encode("latin-1")), seen, lines).encoded()
+    if torn is not None or any(fmt.name in _WEAK_GUARD and fmt.family == "chunk" for fmt in used):
+        unglued = "|".join(parts).replace(_GLUED_NUMBER[0], NUMBER)  # lines begin with them, too
+        counting[TEARS] = learn_tears(re.compile(unglued.encode("latin-1")), seen, lines).encoded()
     token = _token(used, tags)
     if len(token) >= SHORTEST_TOKEN or token == b"\r":
         counting[TOKEN] = token.decode("latin-1")
     return "|".join(parts).encode("latin-1"), frozenset(seen), counting
+
+
+def _torn_labels(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]], lines: Sequence[bytes]) -> Format | None:
+    """Return the format of labels like srun's where lines are torn at them, as srun never does."""
+    fmt = next((fmt for fmt in used if fmt.name == LABEL), None)
+    if fmt is None or any(line.startswith((b"srun: ", b"slurmstepd")) for line in lines):
+        return None
+    own = _unnamed(fmt.regex.pattern.decode("latin-1"), "task")
+    tag = re.compile(f"{NUMBER}(?:{own})".encode("latin-1"))
+    glued = re.compile(f"(?:^|{_GLUED_NUMBER[0]})(?:{own})".encode("latin-1"))
+    ids = {match["task"] for text in tags[LABEL] if (match := fmt.regex.match(text))}
+    tears = learn_tears(tag, ids, lines)
+    found = Counter(tears.judge_all(glued, ids, lines)) if tears.real else Counter()
+    return fmt if found[Tear.REAL] >= TORN and found[Tear.REAL] > found[Tear.TEXT] else None
 
 
 def _token(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]]) -> bytes:
@@ -226,13 +254,14 @@ def _weak_cuts(line: bytes, lead: int, plan: Plan, tears: Tears, dialect: Dialec
     """Cut at a rank's tag, and inside what may be one: its blank keeps the rest from being read as tagged."""
     out: list[int] = []
     behind, begin = 0, lead
-    owner: bytes | None = None
-    for match in plan.regex.finditer(line):
+    numbers = _DIGITS.findall(line, 0, lead)
+    owner: bytes | None = numbers[-1] if numbers else None
+    for match, following in tags_in(plan.regex, line):
         tag = match[match.lastindex or 0]
         if match.start() < lead:
             owner = tag
         elif match.start() != behind and _known(match, dialect):
-            tear = tears.judge(line, begin, match.start(), match.end())
+            tear = tears.judge(line, begin, match.start(), match.end(), following)
             if tear is not Tear.TEXT:
                 sure = tear is Tear.REAL or tag == owner
                 out.append(match.start() if sure else match.end() - match[0].endswith(b" "))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -18,13 +18,14 @@ BEFORE = 6  # bytes of text in front of a tag that are its context
 AFTER = 8  # bytes behind a tag that tell how a text begins
 MOST_TURNS = 3  # a text that is taken for a tag spoils what its rank's other chunks tell
 MOST = 1024  # contexts or beginnings that are kept of a kind
-LETTERS = 2  # in a beginning that tells a chunk's from the rest of a text
 FALSE = 3  # votes that make a context the program's own
 CHANCE = 0.1  # share of votes against a context that chance explains: the sample has gaps, and new texts come up
 LIKELY_TORN = 10  # one in so many chunks is torn, at least, where any are
 LIKELY = 4.0  # times as frequent behind unfinished text as at the beginning of lines
 _DIGITS = re.compile(rb"\d+")
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_BEFORE_BRACKETS = frozenset(b" \t([{<,:=;|")  # what stands in front of a text's own brackets, hardly at its end
+_DATES = (b"0-0-", b"0/0/", b"0:0:")
 _END = b"$"  # a chunk that is a newline
 
 
@@ -52,19 +53,30 @@ class Tears(NamedTuple):
     mixed: frozenset[bytes] = frozenset()
     begins: frozenset[bytes] = frozenset()  # of chunks that begin a line
 
-    def judge(self, line: bytes, begin: int, start: int, end: int) -> Tear:
-        """Judge the tag line[start:end] behind unfinished text that began at `begin`."""
+    def judge(self, line: bytes, begin: int, start: int, end: int, following: int) -> Tear:
+        """Judge the tag line[start:end] between texts from `begin` and to `following`, where the next tag stands."""
         context = context_of(line, begin, start)
-        is_chunk = beginning_of(line, end) in self.begins
-        if context in self.real:
-            return Tear.REAL if is_chunk else Tear.DOUBTFUL
+        is_chunk = beginning_of(line, end, following) in self.begins
+        is_glued = line[start - 1] not in _BEFORE_BRACKETS and not line[start : start + 1].isdigit()  # node3: is a word
+        if is_chunk and (is_glued or context in self.real):
+            return Tear.REAL  # no text has its own bracket directly behind a word and goes on like a line
         if context in self.text:
             return Tear.DOUBTFUL if is_chunk else Tear.TEXT
-        if context in self.mixed:
+        if context in self.mixed or context in self.real:
             return Tear.DOUBTFUL
         if is_chunk:
-            return Tear.REAL if self.real or line[start - 1 : start] != b" " else Tear.DOUBTFUL
-        return Tear.DOUBTFUL if self.real else Tear.TEXT
+            return Tear.REAL if self.real else Tear.DOUBTFUL
+        return Tear.DOUBTFUL if is_glued and self.real else Tear.TEXT
+
+    def judge_all(self, tag: re.Pattern[bytes], ids: Collection[bytes], lines: Iterable[bytes]) -> Iterator[Tear]:
+        """Judge every tag in mid-line that is not the rank's own."""
+        for line in lines:
+            owner, begin = b"", 0
+            for match, following in tags_in(tag, line):
+                other = match[match.lastindex or 0]
+                if begin and other in ids and other != owner:
+                    yield self.judge(line, begin, match.start(), match.end(), following)
+                owner, begin = other, match.end()
 
     def encoded(self) -> str:
         """Return a text that `decoded` takes."""
@@ -82,49 +94,69 @@ def context_of(line: bytes, begin: int, end: int) -> bytes:
     return line[max(begin, end - BEFORE) : end].translate(_ZEROS)
 
 
-def beginning_of(line: bytes, at: int) -> bytes:
-    """Return how a chunk begins; all states of bars begin alike."""
+def beginning_of(line: bytes, at: int, end: int) -> bytes:
+    """Return how a chunk line[at:end] begins; all states of bars begin alike."""
     if line[at : at + 1] == b"\r":
         return b"\r"
-    return _DIGITS.sub(b"0", line[at : at + AFTER])[:5] or _END
+    return _DIGITS.sub(b"0", line[at : min(at + AFTER, end)])[:5] or _END
 
 
-def learn_tears(tag: re.Pattern[bytes], ids: Collection[bytes], lines: Iterable[bytes]) -> Tears:
+def learn_tears(tag: re.Pattern[bytes], ids: Collection[bytes], lines: Sequence[bytes]) -> Tears:
     """Follow each rank's chunks through neighbouring lines, and again without what turned out to be text.
 
-    `tag` has one group: the id.
+    `tag` has one group: the id. A context that is never followed by what begins a line somewhere is a text's own.
     """
     rows = [chunks for line in lines if (chunks := _chunks(tag, ids, line))]
-    tears = _followed(rows, frozenset())
+    starts = Counter(chunks[0].beginning for chunks in rows)
+    begins = frozenset(text for text, _ in starts.most_common(MOST) if _tells(text))
+    opens = {chunk.context for chunks in rows for chunk in chunks[1:] if chunk.beginning in begins}
+    text = frozenset(chunk.context for chunks in rows for chunk in chunks[1:]) - opens
     for _ in range(MOST_TURNS):
-        again = _followed(rows, tears.text)
-        again = again._replace(text=again.text | tears.text)
-        if again.text == tears.text:
-            return again
-        tears = again
-    return tears
+        tears = _followed(rows, text)
+        if tears.text <= text:
+            break
+        text |= tears.text
+    return tears._replace(text=text, begins=begins)
+
+
+def _tells(beginning: bytes) -> bool:
+    """Say whether a beginning is no mere number or indentation; a date is none."""
+    text = beginning.lstrip()
+    is_number = text[:1].isdigit() and not text.startswith(_DATES) and not any(chr(byte).isalpha() for byte in text)
+    return beginning == b"\r" or bool(text and not is_number)
 
 
 def _followed(rows: Sequence[Sequence[Chunk]], text: frozenset[bytes]) -> Tears:
     """Follow the chunks; no tag behind a context of `text` counts."""
     whole: Counter[bytes] = Counter()  # how chunks begin behind a finished line
     torn: list[tuple[bytes, bytes]] = []  # context, and how the rank's next chunk begins
-    rests: Counter[bytes] = Counter()  # the latter, but not behind its own rank's tag: that may be part of the text
     last: dict[bytes, bytes | None] = {}  # id → context of its unfinished text; None: its line is finished
     for chunks in rows:
         kept = [chunk for k, chunk in enumerate(chunks) if not k or chunk.context not in text]
-        before = b""
         for k, (_, owner, beginning) in enumerate(kept):
-            context = last.get(owner, b"")
+            context = last.pop(owner, b"")
             if context is None:
                 whole[beginning] += 1
             elif context:
                 torn.append((context, beginning))
-                rests[beginning] += owner != before
-            last[owner] = kept[k + 1].context if k + 1 < len(kept) else None
-            before = owner
-    starts = Counter(chunks[0].beginning for chunks in rows)
-    return _judged(starts, whole, torn, rests)
+            if k + 1 < len(kept):
+                last[owner] = kept[k + 1].context
+            elif not k:
+                last[owner] = None  # else it ends a line that text may have split: nothing is known
+    return _judged(whole, torn)
+
+
+def tags_in(tag: re.Pattern[bytes], line: bytes) -> Iterator[tuple[re.Match[bytes], int]]:
+    """Yield the tags of a line, each with where its text ends; one that stands directly behind it is its text."""
+    following = len(line)
+    found: list[tuple[re.Match[bytes], int]] = []
+    ends = len(line)
+    for match in reversed([*tag.finditer(line)]):
+        if match.end() != following:
+            ends = following
+        found.append((match, ends))
+        following = match.start()
+    return reversed(found)
 
 
 def _chunks(tag: re.Pattern[bytes], ids: Collection[bytes], line: bytes) -> list[Chunk]:
@@ -132,21 +164,19 @@ def _chunks(tag: re.Pattern[bytes], ids: Collection[bytes], line: bytes) -> list
     if tag.match(line) is None:
         return []
     out: list[Chunk] = []
-    behind = -1
-    begin = 0
-    for match in tag.finditer(line):
+    behind, begin = -1, 0
+    for match, following in tags_in(tag, line):
         owner = match[match.lastindex or 0]
         if match.start() != behind and owner in ids:
-            out.append(Chunk(context_of(line, begin, match.start()), owner, beginning_of(line, match.end())))
+            beginning = beginning_of(line, match.end(), following)
+            out.append(Chunk(context_of(line, begin, match.start()), owner, beginning))
             begin = match.end()
         behind = match.end()
     return out
 
 
-def _judged(
-    starts: Counter[bytes], whole: Counter[bytes], torn: Sequence[tuple[bytes, bytes]], rests: Counter[bytes]
-) -> Tears:
-    """Sort contexts by what follows them; `starts` counts how lines begin, `rests` what continues a text."""
+def _judged(whole: Counter[bytes], torn: Sequence[tuple[bytes, bytes]]) -> Tears:
+    """Sort contexts by what follows them."""
     behind = Counter(beginning for _, beginning in torn)
     n_whole = max(1, whole.total())
     n_torn = max(1, len(torn), n_whole // LIKELY_TORN)
@@ -158,11 +188,5 @@ def _judged(
     sure = {c for c, n in real.items() if against[c] <= CHANCE * (n + against[c])}
     own = {c for c, n in against.items() if n >= FALSE and real[c] <= CHANCE * (n + real[c])}
     mixed = (real.keys() | against.keys()) - sure - own
-    begins = [text for text, _ in starts.most_common(MOST) if _tells(text)]
-    begins += [text for text, n in rests.most_common(MOST) if n > 1 and behind[text] > whole[text]]
-    return Tears(*(frozenset(sorted(texts)[:MOST]) for texts in (sure, own, mixed)), frozenset(begins))
-
-
-def _tells(beginning: bytes) -> bool:
-    """Say whether a beginning is one of few that look so."""
-    return beginning in (_END, b"\r") or sum(chr(byte).isalpha() for byte in beginning) >= LETTERS
+    real_at, text_at, mixed_at = (frozenset(sorted(texts)[:MOST]) for texts in (sure, own, mixed))
+    return Tears(real_at, text_at, mixed_at)

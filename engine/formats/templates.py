@@ -76,6 +76,35 @@ def judge_template(hits: Hits, hints: Hints) -> str | None:
     return out
 
 
+def judge_pair(hits: Hits, hints: Hints) -> str | None:
+    """Find out which number of `(3/1) ` is the rank, and whether the other is the local rank or the world size."""
+    shapes = Counter(_SLOT.sub(b"0", match[0]) for match in hits.found)
+    shape, _ = shapes.most_common(1)[0]
+    hits = hits.only([_SLOT.sub(b"0", match[0]) == shape for match in hits.found])
+    pairs = [tuple(int(slot[:9]) for slot in _SLOT.findall(match[0])) for match in hits.found]
+    for at in (0, 1):
+        ranks, others = [pair[at] for pair in pairs], [pair[1 - at] for pair in pairs]
+        if not is_label_set(hits, ranks, hints) or 0 not in ranks:
+            continue
+        second = _second(ranks, others)
+        if second is not None:
+            names = ["rank", second] if at == 0 else [second, "rank"]
+            slots = [rf"(?P<{name}>\d+)" if name else r"\d+" for name in names]
+            pieces = [re.escape(text.decode("latin-1")) for text in shape.split(b"0")]
+            return pieces[0] + slots[0] + pieces[1] + slots[1] + pieces[2]
+    return None
+
+
+def _second(ranks: list[int], others: list[int]) -> str | None:
+    """Return what the numbers beside ranks are: local ranks, or nothing when they are the world size or the same."""
+    n = max(ranks) + 1
+    if set(others) == {n} or others == ranks:
+        return ""
+    per_node = max(others) + 1
+    fits = 1 < per_node < n and len(set(ranks)) > per_node
+    return "local_rank" if fits and all(b == a % per_node for a, b in zip(ranks, others, strict=True)) else None
+
+
 def _fields(shape: bytes) -> list[str]:
     fields: list[str] = []
     for slot in _SLOT.finditer(shape):

@@ -139,7 +139,7 @@ def test_payload_that_imitates_a_tag_is_not_cut(name, tag) -> None:  # type: ign
 
 
 def test_ordinary_brackets_of_a_hydra_log_are_not_cut() -> None:
-    log = [b"[%d] Epoch: [%d]  [ %d/3658]  eta: 0:08" % (k % 4, k // 9 % 4, k) for k in range(200)]
+    log = [b"[%d] Epoch: [%d]  [ %d/3658]  eta: 0:08" % (k * 3 % 4, k // 9 % 4, k) for k in range(200)]
     dialect = detect(log)
     assert dialect.prefixes == ("mpich-rank",)
     assert [cut(line, dialect) for line in log if cut(line, dialect)] == []

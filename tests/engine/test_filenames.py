@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from l4tui.engine import filenames
 from l4tui.engine.filenames import names_of
-from l4tui.engine.model import SourceName
+from l4tui.engine.model import UNKNOWN, SourceName
 
 ROWS = tomllib.loads(Path(filenames.__file__).with_name("filenames.toml").read_text())["name"]
 SAMPLES = [(row["name"], sample) for row in ROWS for sample in row["samples"]]
@@ -53,6 +53,15 @@ def test_slurm_task_before_host() -> None:
 )
 def test_numbers_that_are_no_rank(paths: tuple[str, ...]) -> None:
     assert all(name.rank < 0 and name.local_rank < 0 for name in named(*paths).values())
+
+
+def test_tasks_behind_a_jobs_id() -> None:
+    tasks = [f"train.12.{t:04}.out" for t in range(3)]
+    ranks = [name.rank for name in names_of([PurePosixPath(p) for p in [*tasks, "slurm-12.out"]])]
+    assert ranks == [0, 1, 2, UNKNOWN]
+    assert [name.rank for name in names_of([PurePosixPath(p) for p in [*tasks, "train.12.out"]])] == [0, 1, 2, UNKNOWN]
+    for others in (tasks, [*tasks, "slurm-13.out"], [*tasks[1:], "slurm-12.out"]):  # nobody says that 12 is a job
+        assert {name.rank for name in names_of([PurePosixPath(p) for p in others])} == {UNKNOWN}
 
 
 def test_hosts_by_their_set() -> None:

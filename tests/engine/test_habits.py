@@ -40,6 +40,17 @@ def test_a_habit_that_another_rank_breaks_names_nobody(tmp_path: Path) -> None:
     assert got[4] is None and got[5] == 2 and got[6] is None
 
 
+@pytest.mark.parametrize("tag", ["node{}: ", "10:00:0{} trainer.{} | "])
+def test_a_habit_of_several_nodes_or_processes_names_nobody(tmp_path: Path, tag: str) -> None:
+    lines = [tag.format(k % 3, k % 3) + (METRICS if k > 30 else f"step {k}") for k in range(60)]
+    told = [f"node0: [rank{r}]:{TAGS[r].partition(':')[2]}" for r in range(3)]
+    assert ranks_of(tmp_path, [*told, *lines])[40:] == [None] * 23
+
+
+def test_numbers_of_anybodys_loop_are_no_metrics_of_the_trainer(tmp_path: Path) -> None:
+    assert ranks_of(tmp_path, [*TAGS, "{'loss': 1.25, 'epoch': 1}"])[4] is None
+
+
 def test_a_header_in_front_makes_another_kind_of_line(tmp_path: Path) -> None:
     lines = [*TAGS, f"2026-03-01 10:00:00,000 - INFO - 71 - {LIGHTNING}", LIGHTNING]
     assert ranks_of(tmp_path, lines)[5] == 0  # the first is no line of the habit: a header stands before it
