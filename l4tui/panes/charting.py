@@ -92,7 +92,8 @@ class ChartPane(Pane):
         """Say what the series are at the cursor."""
         d = self.drawing
         if d is None or axis is None or self.cursor != self.cursor:
-            return [Part(" h l move the cursor, the log follows", "quiet")]
+            along = f" along the {axis.label}s" if axis is not None and axis.by_iteration else ""
+            return [Part(f" h l move the cursor{along}, the log follows", "quiet")]
         by = axis.by_iteration
         where = f" iteration {self.cursor:,.0f}" if by else f" {duration(self.cursor)} after the start"
         parts = [Part(where, "name")]

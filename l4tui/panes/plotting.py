@@ -220,3 +220,9 @@ def _marks(gauges: Gauges, axis: Axis) -> list[tuple[float, str]]:
         return []
     at = axis.of_times(np.array([m.time for m in marks], np.int64))
     return [(float(x), f"{m.kind} {m.node or ''} {m.text[:60]}") for x, m in zip(at, marks, strict=True) if x == x]
+
+def number(value: float) -> str:
+    """Write a value shortly."""
+    if not np.isfinite(value):
+        return str(value)
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.4g}"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 from textual import on
@@ -16,7 +15,7 @@ from textual.strip import Strip
 
 from l4tui.gauges import Axis, Gauge, Gauges
 from l4tui.panes.charting import ChartPane
-from l4tui.panes.plotting import Drawing, Request, make
+from l4tui.panes.plotting import Drawing, Request, make, number
 from l4tui.widgets.bars import Part, bar
 from l4tui.widgets.cells import clean, fit
 from l4tui.widgets.glyphs import sparkline
@@ -30,6 +29,7 @@ BESIDE = 88  # cells of width from which list and chart stand side by side
 LIST_WIDTH = 34
 SPARK = 10  # cells of a run in the list
 WINDOWS = (1, 5, 20, 100)  # columns that smoothing goes over
+HINTS = ("/ search", "h l cursor", "+ - zoom", "m pin", "v ranks", "[ ] rank", "% log", "~ smooth")
 MOST_PINNED = 6
 ZOOM = 2.0
 
@@ -67,6 +67,7 @@ class Shown(ChartPane):
         self.gauges: Gauges = screen.gauges()
         self.listed: Listed | None = None
         self.at = self.top = 0
+        self.is_chosen = False  # a person has said which series; until then it is a loss
         self.pinned: list[str] = []
         self.wanted = ""  # part of the names that are listed
         self.zoom: tuple[float, float] | None = None
@@ -96,10 +97,11 @@ class Shown(ChartPane):
         first = self.listed is None
         self.listed = gathered
         names = [gauge.name for gauge in self.shown]
-        if name in names:
+        if not self.is_chosen:
+            self.at = next((i for i, n in enumerate(names) if "loss" in n.lower()), 0)
+        elif name in names:
             self.at = names.index(name)
         if first:
-            self.at = next((i for i, n in enumerate(names) if "loss" in n.lower()), 0)
             self._look_at_log()
         self.draw()
 
@@ -195,6 +197,7 @@ class Shown(ChartPane):
         """The log's cursor has moved: move with it."""
         if self.listed is not None and not self.has_focus:
             self.cursor = self.listed.axis.of_entry(self.listed.snapshot, entry)
+            self._pan()
             self.refresh()
 
     def _look_at_log(self) -> None:
@@ -206,17 +209,28 @@ class Shown(ChartPane):
         d = self.drawing
         if d is None or d.picture is None:
             return
-        low, high = d.view.low, d.view.high
+        low, high = self.zoom or d.span
         step = (high - low) / max(d.picture.right - d.picture.left, 1)
         at = self.cursor if self.cursor == self.cursor else high
-        self.cursor = min(max(at + cells * step, low), high)
+        self.cursor = min(max(at + cells * step, d.span[0]), d.span[1])
         if d.xs is not None and len(d.xs):  # onto the next sample in that direction
             ahead = d.xs[d.xs >= self.cursor - step / 2] if cells > 0 else d.xs[d.xs <= self.cursor + step / 2]
             if len(ahead):
                 self.cursor = float(ahead[0] if cells > 0 else ahead[-1])
         if not self.host.is_pane_alone:
             self._show_in_log()
+        self._pan()
         self.refresh()
+
+    def _pan(self) -> None:
+        """Move the zoomed window to where the cursor has gone."""
+        d, window = self.drawing, self.zoom
+        if d is None or window is None or self.cursor != self.cursor or window[0] <= self.cursor <= window[1]:
+            return
+        width = window[1] - window[0]
+        low = min(max(self.cursor - width / 2, d.span[0]), d.span[1] - width)
+        self.zoom = low, low + width
+        self.draw()
 
     def _show_in_log(self) -> bool:
         entry = self.drawing.entry_at(self.cursor) if self.drawing is not None else -1
@@ -240,8 +254,7 @@ class Shown(ChartPane):
         how += [f"mean of {WINDOWS[self.window]}"] if self.window else []
         how += ["zoomed"] if self.zoom is not None else []
         parts += [Part(words, "busy", 3) for words in how]
-        parts.append(Part("/ search  m pin  v ranks  + - zoom  % log  ~ smooth", "quiet", 90, right=True))
-        return parts
+        return [*parts, *(Part(words, "quiet", 90 + n, right=True) for n, words in enumerate(HINTS))]
 
     def row(self, y: int) -> list[Part] | Strip:
         """Draw list and chart, the legend, and what stands at the cursor."""
@@ -300,6 +313,7 @@ class Shown(ChartPane):
                  "last": 1 << 30, "half_down": self.list_rows // 2, "half_up": -self.list_rows // 2}  # fmt: skip
         cells = {"left": -1, "right": 1, "line_start": -1 << 20, "line_end": 1 << 20}
         if action in steps:
+            self.is_chosen = True
             self.at = min(max(self.at + steps[action], 0), max(len(self.shown) - 1, 0))
             self.draw()
         elif action in cells:
@@ -366,8 +380,7 @@ class Shown(ChartPane):
         self.rank = known[at] if 0 <= at < len(known) else None
 
     def _zoom(self, factor: float) -> None:
-        d = self.drawing
-        if d is None:
+        if (d := self.drawing) is None:
             return
         low, high = self.zoom or d.span  # not as drawn: several keys may come before the next picture
         middle = self.cursor if self.cursor == self.cursor and low <= self.cursor <= high else (low + high) / 2
@@ -377,13 +390,5 @@ class Shown(ChartPane):
 
     def search(self, text: str) -> None:
         """List only series whose name holds a text."""
-        self.wanted = text
-        self.at = 0
+        self.wanted, self.at, self.is_chosen = text, 0, True
         self.draw()
-
-
-def number(value: float) -> str:
-    """Write a value shortly."""
-    if not np.isfinite(value):
-        return str(value)
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.4g}"

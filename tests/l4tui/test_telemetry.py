@@ -147,6 +147,19 @@ async def test_zoom_log_scale_and_smoothing(job: Path) -> None:
         assert pane.zoom is None
 
 
+async def test_the_window_follows_the_cursor(job: Path) -> None:
+    async with charted(job) as (pilot, screen, pane):
+        await pilot.press("0", "+", "+")
+        await still(pilot, pane)
+        assert pane.zoom is not None and pane.zoom[1] < 20
+        await pilot.press("$")
+        await still(pilot, pane)
+        assert pane.cursor == STEPS and pane.zoom[0] > 40 and pane.zoom[1] == STEPS
+        await pilot.press("tab")
+        screen.show_entry(int(np.flatnonzero(screen.snapshot.iteration == 25)[0]))
+        await until(pilot, lambda: pane.zoom is not None and pane.zoom[0] < 25 < pane.zoom[1])
+
+
 async def test_several_series_and_the_machines_on_one_axis(job: Path) -> None:
     async with charted(job) as (pilot, _, pane):
         await choose(pilot, pane, "loss")
