@@ -11,6 +11,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from l4tui.engine.lanes import last_marked
 from l4tui.engine.model import UNKNOWN, LineClass
 
 Ints = NDArray[np.int64]
@@ -43,23 +44,31 @@ class Adoption:
         self.open = int(LineClass.PLAIN)  # class of the last untagged line that opens or closes anything
 
 
-def adopt(lane: Ints, line_class: Ints, kind: Ints, carry: Adoption) -> Ints:
+def adopt(
+    lane: Ints, line_class: Ints, kind: Ints, carry: Adoption, present: Ints | None = None
+) -> Ints:  # fmt: skip
     """Return the lanes that records follow; any cut into blocks gives the same.
 
     Args:
         lane, line_class, kind: of the entries of one source, in file order; kind is a LaneKind.
         carry: the source's, brought up to date.
+        present: the classes that occur, where they are known already.
     """
-    loose = kind == LaneKind.SOURCE
-    if not len(lane) or (loose.all() and carry.lane == UNKNOWN):
-        opens = np.flatnonzero(~_SILENT[line_class])
-        carry.open = int(line_class[opens[-1]]) if len(opens) else carry.open
+    if not len(lane):
         return lane
-    index = np.arange(len(lane))
-    told = np.maximum.accumulate(np.where(loose & ~_SILENT[line_class], index, -1))
+    loose = kind == LaneKind.SOURCE
+    lone = not _GOES_ON[line_class if present is None else present].any()
+    if lone or (carry.lane == UNKNOWN and loose.all()):
+        opens = np.flatnonzero(loose & ~_SILENT[line_class])
+        carry.open = int(line_class[opens[-1]]) if len(opens) else carry.open
+        if lone:
+            heads = kind[-1] == LaneKind.HEADER and _HEADS[line_class[-1]]
+            carry.lane = int(lane[-1]) if heads else UNKNOWN
+        return lane
+    told = last_marked(loose & ~_SILENT[line_class])
     opened = np.where(told >= 0, line_class[told], carry.open)
     goes_on = loose & _GOES_ON[line_class] & ~_BLOCK[opened]
-    donor = np.maximum.accumulate(np.where(goes_on, -1, index))
+    donor = last_marked(~goes_on)
     offered = np.where((kind == LaneKind.HEADER) & _HEADS[line_class], lane, UNKNOWN)
     given = np.where(donor >= 0, offered[donor], carry.lane)
     carry.lane = int(given[-1] if goes_on[-1] else offered[-1])

@@ -116,7 +116,7 @@ def _latest_days(month: Ints, day: Ints, in_day: Ints, latest_ns: int) -> Ints:
     found = np.full(len(day), NO_TIME, np.int64)
     if latest_ns == NO_TIME:
         return found
-    limit = min(latest_ns, (YEARS.stop - 1970) * 365 * DAY) + DAY
+    limit = min(latest_ns, (YEARS.stop - 1970) * 365 * DAY) // SECOND * SECOND + DAY + SECOND - 1  # whole seconds
     newest = datetime.fromtimestamp(limit // SECOND, UTC).year
     for year in range(newest, newest - YEARS_BACK - 1, -1):
         open_ = found == NO_TIME

@@ -105,6 +105,7 @@ def _restore_plans(book: PlanBook, table: dict[str, Any], arrays: Mapping[str, n
 
 def restarts_row(known: Restarts) -> Row:
     """Return a source's attempts as JSON."""
+    known.settle()
     marks = [[list(who), number] for who, number in known.marks.items()]
     return [known.epoch, list(known.pids.items()), sorted(known.ended), known.has_run, known.is_over, marks]
 

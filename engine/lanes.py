@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +36,40 @@ def lane_of(speaker: Speaker) -> Lane:
     return ("source", speaker.source, speaker.epoch, speaker.node, speaker.stream)
 
 
-def lane_order(lane: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of a block by lane, in file order within each; numpy sorts 16-bit numbers by radix."""
-    small = len(lane) > 0 and int(lane.max()) < 2**16
-    return np.argsort(lane.astype(np.uint16) if small else lane, kind="stable")
+class ByLane:
+    """The rows of a block sorted by lane, in file order within each; nothing is sorted before it is asked for."""
+
+    def __init__(self, lane: NDArray[np.int64]) -> None:
+        self.lane = lane
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Rows by lane; numpy sorts 16-bit numbers by radix."""
+        small = len(self.lane) > 0 and int(self.lane.max()) < 2**16
+        return np.argsort(self.lane.astype(np.uint16) if small else self.lane, kind="stable")
+
+    @cached_property
+    def lanes(self) -> NDArray[np.int64]:
+        """The lane of each sorted row."""
+        return self.lane.take(self.order)
+
+    @cached_property
+    def firsts(self) -> NDArray[np.int64]:
+        """Sorted rows at which a lane begins."""
+        return np.flatnonzero(np.diff(self.lanes, prepend=-1))
+
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """Behind the last sorted row of each lane."""
+        return np.append(self.firsts[1:], len(self.lane))
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """For each sorted row the one at which its lane begins."""
+        return np.repeat(self.firsts, self.ends - self.firsts)
+
+
+def last_marked(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return for each row the last marked one up to and with it, -1 before the first."""
+    rows = np.append(-1, np.flatnonzero(marked))
+    return rows.take(np.cumsum(marked))  # half the cost of a running maximum

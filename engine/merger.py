@@ -16,9 +16,10 @@ from l4tui.engine.adoption import KIND, Adoption, LaneKind, adopt
 from l4tui.engine.clock import date_carry
 from l4tui.engine.facts import read, spoken_by
 from l4tui.engine.identity import Identity
-from l4tui.engine.lanes import Lane, lane_of, lane_order
-from l4tui.engine.mapper import Part, first_seen
+from l4tui.engine.lanes import ByLane, Lane, lane_of, last_marked
+from l4tui.engine.mapper import Part
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, LineClass, Marker, Speaker
+from l4tui.engine.numbering import distinct, first_seen
 from l4tui.engine.planbook import PlanBook, Translation
 from l4tui.engine.records import RecordCarry, assemble
 from l4tui.engine.restarts import Restarts
@@ -78,11 +79,12 @@ class Merger:
         carry = self.sources.setdefault(source, SourceCarry())
         self.book.extend(translation, part.plans)
         translation.speakers.extend(part.speakers)
-        plan = translation.plans.view()[part.plan]
+        plan = translation.plans.view().take(part.plan)
+        used = distinct(plan, len(self.book))
         speaker, plain, begins = self._speakers(source, carry, part, translation)
         flags, time, mark = part.flags, part.time, part.mark
-        line_class = self.book.line_class.view()[plan]
-        self._weave(source, part, self.book.trail.view()[plan], line_class, speaker, plain)
+        line_class = self.book.line_class.view().take(plan)
+        self._weave(source, part, plan, used, line_class, speaker, plain)
         if carry.pieces or (flags & Flag.CUT).any():
             flags, speaker = self._join_pieces(carry, flags.copy(), speaker)
             pieces = (flags & Flag.PIECE) != 0
@@ -97,16 +99,17 @@ class Merger:
         if part.dateless.any():
             time = date_carry(time, carry.clock, part.dateless)
         clock = self._carry_clock(carry, time)
-        lane = self._lane.view()[speaker]
-        order = lane_order(lane)
-        whose = adopt(lane, line_class, self._lane_kind.view()[lane], carry.adoption)
-        heads = assemble(whose, line_class, self._records, self.store.length, order if whose is lane else None)
-        marker, action = self.book.marker.view()[plan], self.book.stage_action.view()[plan]
+        lane = self._lane.view().take(speaker)
+        by = ByLane(lane)
+        present = distinct(line_class, len(LineClass))
+        whose = adopt(lane, line_class, self._lane_kind.view().take(lane), carry.adoption, present)
+        heads = assemble(whose, line_class, self._records, self.store.length, by if whose is lane else None, present)
+        closes, action = self._closes(plan, used), self.book.stage_action.view().take(plan)
         if begins:
-            iteration, stage = self._anew(source, lane, mark, marker, action, begins)
+            iteration, stage = self._anew(source, lane, mark, closes, action, begins)
         else:
-            iteration = self._iterations(carry, lane, mark, marker, order)
-            stage = carry_stages(action, lane, self.stages, source, order)
+            iteration = self._iterations(carry, mark, closes, by)
+            stage = carry_stages(action, lane, self.stages, source, by)
         self._count(speaker, flags)
         columns = {
             "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,
@@ -182,18 +185,20 @@ class Merger:
         return out
 
     def _weave(
-        self, source: int, part: Part, trail: np.ndarray, line_class: np.ndarray, speaker: np.ndarray,
-        plain: dict[int, int],
+        self, source: int, part: Part, plan: np.ndarray, used: np.ndarray, line_class: np.ndarray,
+        speaker: np.ndarray, plain: dict[int, int],
     ) -> None:  # fmt: skip
         """Give lines whose place among others tells their writer, or whom they go together with, to that speaker."""
         loom = self._looms.get(source)
-        if not trail.any() and (loom is None or loom.is_idle()) and not (line_class == LineClass.STAMP).any():
+        trail, classes = self.book.trail.view(), self.book.line_class.view()[used]
+        if not trail[used].any() and (loom is None or loom.is_idle()) and not (classes == LineClass.STAMP).any():
             return  # the common case
         if loom is None:
             loom = self._looms[source] = Loom(self._register)
         block = Block(
-            trail, line_class, speaker, lambda: self._lane.view()[speaker], self.speakers, dict(part.woven), plain
-        )
+            trail.take(plan), line_class, speaker, lambda: self._lane.view()[speaker], self.speakers,
+            dict(part.woven), plain,
+        )  # fmt: skip
         for entry, who in loom.weave(block).items():
             speaker[entry] = self._speaker_id(who)
         for thread, owner in self._register.owned:
@@ -271,39 +276,48 @@ class Merger:
         if timed.all():
             carry.clock = int(time[-1]) if len(time) else carry.clock
             return time
-        last = np.maximum.accumulate(np.where(timed, np.arange(len(time)), -1))
-        clock = np.where(last >= 0, time[np.maximum(last, 0)], carry.clock)
+        last = last_marked(timed)
+        clock = np.where(last >= 0, time[last], carry.clock)
         carry.clock = int(clock[-1]) if len(clock) else carry.clock
         return clock
 
+    def _closes(self, plan: np.ndarray, used: np.ndarray) -> np.ndarray | None:
+        """Say which lines stand at the end of their iteration; None: no line does."""
+        marker = self.book.marker.view()
+        return marker.take(plan) == Marker.CLOSE if (marker[used] == Marker.CLOSE).any() else None
+
     def _iterations(
-        self, carry: SourceCarry, lane: np.ndarray, mark: np.ndarray, marker: np.ndarray, order: np.ndarray
+        self, carry: SourceCarry, mark: np.ndarray, closes: np.ndarray | None, by: ByLane
     ) -> np.ndarray:
         """Return the iteration of every line: of its lane's markers, else of its source's."""
+        iteration = mark.astype(np.int32)
         marked = mark >= 0
-        if not marked.any() and self._after.length == 0:
-            return np.full(len(lane), carry.after, np.int32)
+        rows, silent = np.flatnonzero(marked), np.flatnonzero(~marked)
+        if not len(rows) and self._after.length == 0:
+            return np.full(len(mark), carry.after, np.int32)
         while self._after.length < len(self._lane_ids):
             self._after.append(UNKNOWN)
-        after = np.where(marker == Marker.CLOSE, mark + 1, mark)
-        of_source = _forward(mark, after, marked, np.full(len(lane), carry.after), np.zeros(len(lane), np.int64))
-        if marked.any():
-            carry.after = int(after[np.flatnonzero(marked)[-1]])
-        lanes = lane[order]
-        index = np.arange(len(lanes))
-        first = np.maximum.accumulate(np.where(np.diff(lanes, prepend=-1) != 0, index, 0))
         kept = self._after.view()
-        own = _forward(mark[order], after[order], marked[order], kept[lanes], first)
-        iteration = of_source.copy()
-        iteration[order] = np.where(own != UNKNOWN, own, of_source[order])
-        rows = np.flatnonzero(marked)
-        kept = kept.copy()
-        kept[lane[rows]] = after[rows]  # the last assignment of a lane stays
-        self._after.replace(kept)
+        after = iteration if closes is None else iteration + closes
+        if len(silent):
+            own = kept.take(by.lane.take(silent))
+            if len(rows):
+                own = _forward(after, marked, silent, own, by)
+            lost = np.flatnonzero(own == UNKNOWN)
+            if len(lost):
+                last = np.searchsorted(rows, silent.take(lost))
+                own[lost] = np.append(carry.after, after.take(rows)).take(last)
+            iteration[silent] = own
+        if len(rows):
+            carry.after = int(after[rows[-1]])
+            kept = kept.copy()
+            kept[by.lane.take(rows)] = after.take(rows)  # the last assignment of a lane stays
+            self._after.replace(kept)
         return iteration
 
     def _anew(
-        self, source: int, lane: np.ndarray, mark: np.ndarray, marker: np.ndarray, action: np.ndarray, begins: list[int]
+        self, source: int, lane: np.ndarray, mark: np.ndarray, closes: np.ndarray | None, action: np.ndarray,
+        begins: list[int],
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return iterations and stages of a block in which epochs begin: nothing is carried into an epoch."""
         carry = self.sources[source]
@@ -312,9 +326,9 @@ class Merger:
             if a or begins[0] == 0:
                 carry.after = UNKNOWN
                 self.stages.sources.pop(source, None)
-            part, order = slice(a, b), lane_order(lane[a:b])
-            iterations.append(self._iterations(carry, lane[part], mark[part], marker[part], order))
-            stages.append(carry_stages(action[part], lane[part], self.stages, source, order))
+            by = ByLane(lane[a:b])
+            iterations.append(self._iterations(carry, mark[a:b], None if closes is None else closes[a:b], by))
+            stages.append(carry_stages(action[a:b], by.lane, self.stages, source, by))
         return np.concatenate(iterations), np.concatenate(stages)
 
     def _count(self, speaker: np.ndarray, flags: np.ndarray) -> None:
@@ -334,10 +348,12 @@ class Merger:
 
 
 def _forward(
-    mark: np.ndarray, after: np.ndarray, marked: np.ndarray, carried: np.ndarray, first: np.ndarray
+    after: np.ndarray, marked: np.ndarray, silent: np.ndarray, carried: np.ndarray, by: ByLane
 ) -> np.ndarray:
-    """Return marks at marked rows, elsewhere what the last mark since row `first` leaves, or what was carried."""
-    index = np.arange(len(mark))
-    last = np.maximum.accumulate(np.where(marked, index, -1)) if len(mark) else index
-    values = np.where(last >= first, after[np.maximum(last, 0)], carried)
-    return np.where(marked, mark, values).astype(np.int32)
+    """Return what the last marked row of the same lane leaves to each silent one, or what was carried."""
+    last = last_marked(marked.take(by.order))
+    before = np.where(last >= by.first, by.order.take(last), UNKNOWN)
+    whose = np.empty(len(marked), np.int64)
+    whose[by.order] = before
+    whose = whose.take(silent)
+    return np.where(whose >= 0, after.take(whose), carried)

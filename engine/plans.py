@@ -7,20 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from l4tui.engine.clock import NUMBERS, Clock, clock_spans, compile_clock
+from l4tui.engine.clock import NUMBERS, clock_spans, compile_clock
+from l4tui.engine.digits import WIDEST, numbers
 from l4tui.engine.keys import shape_of
 from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Span
+from l4tui.engine.stamps import Stamp
 from l4tui.engine.trails import TAGGED, TOLD, Trail, trail_of
 
 NAMES = frozenset(("task", "rank", "self_rank", "pid", "tid", "actor"))  # fields that name one process
 IDENTITY = NAMES | {"mpi_job", "local_rank", "own_device", "node", "attempt"}
-TIME = tuple(sorted(NUMBERS))
 MOST_IDENTITY = 6  # digit runs that tell speakers apart; a line with more of them is read one by one
 ITER = MOST_IDENTITY
 SITE = ITER + 1
-TIME_AT = SITE + 1
-SLOTS = TIME_AT + len(TIME)
-WIDEST = 18  # digits that surely fit an int64
+SLOTS = SITE + 1
 
 _DIGITS = re.compile(rb"\d+")
 _ARRAYS: dict[str, tuple[type, int, int]] = {  # name: type, value where nothing is said, slots
@@ -28,13 +27,16 @@ _ARRAYS: dict[str, tuple[type, int, int]] = {  # name: type, value where nothing
     "width": (np.int8, 0, SLOTS),
     "identity": (np.int32, 0, 0),
     "numbers": (np.int8, 0, 0),
-    "clock": (np.int16, UNKNOWN, 0),
+    "stamp": (np.int32, UNKNOWN, 0),
+    "stamp_at": (np.int32, 0, 0),
     "marker": (np.int8, 0, 0),
     "loose": (np.bool_, 0, 0),
+    "is_simple": (np.bool_, 0, 0),
     "line_class": (np.int8, 0, 0),
     "teaches": (np.bool_, 0, 0),
     "site_line": (np.int32, UNKNOWN, 0),
     "told": (np.int8, 0, 0),
+    "tagged": (np.bool_, 0, 0),
 }
 
 
@@ -53,33 +55,36 @@ class PlanInfo(NamedTuple):
 class Plans:
     """The plan table of one mapper: rows grow, ids never change."""
 
-    at: np.ndarray  # int32 (plan, slot): offset of a field
-    width: np.ndarray  # int8 (plan, slot): its digits; 0: the plan has no such field
+    at: np.ndarray  # int32 (slot, plan): offset of a field
+    width: np.ndarray  # int8 (slot, plan): its digits; 0: the plan has no such field
     identity: np.ndarray  # int32: template of the identity (its text, digits out)
     numbers: np.ndarray  # int8: digit runs of the identity
-    clock: np.ndarray  # int16 into clocks, -1
+    stamp: np.ndarray  # int32 into stamps, -1
+    stamp_at: np.ndarray  # int32: offset of the stamp's first digit
     marker: np.ndarray  # int8, model.Marker
     loose: np.ndarray  # bool: read such lines one by one
+    is_simple: np.ndarray  # bool: one number at most tells its speakers apart
     line_class: np.ndarray  # int8
     teaches: np.ndarray  # bool
     site_line: np.ndarray  # int32: line number of the call site, -1
     told: np.ndarray  # int8: trails.Trail of lines whose text the merge reads, else 0
+    tagged: np.ndarray  # bool: its lines may hold a tag that cuts them
 
     def __init__(self) -> None:
         self.infos: list[PlanInfo] = []
-        self.clocks: list[Clock] = []
-        self._clock_ids: dict[Clock, int] = {}
+        self.stamps: list[Stamp] = []
+        self._stamp_ids: dict[Stamp, int] = {}
         self._identities: dict[tuple[object, ...], int] = {}
         for name, (dtype, fill, slots) in _ARRAYS.items():
-            setattr(self, name, np.full((1024, slots) if slots else 1024, fill, dtype))
+            setattr(self, name, np.full((slots, 1024) if slots else 1024, fill, dtype))
 
     def _new_row(self) -> int:
         """Return the next row, making room for it."""
         k = len(self.infos)
-        if k == len(self.at):
+        if k == len(self.loose):
             for name, (_, fill, _) in _ARRAYS.items():
                 old = getattr(self, name)
-                setattr(self, name, np.concatenate((old, np.full_like(old, fill))))
+                setattr(self, name, np.concatenate((old, np.full_like(old, fill)), axis=-1))
         return k
 
     def __len__(self) -> int:
@@ -103,8 +108,9 @@ class Plans:
             elif span.field == "line":
                 self._place(k, SITE, span.start, span.end)
                 self.site_line[k] = int(line[span.start : span.end][:9] or b"-1")
-        self.marker[k] = parse.marker if self.width[k, ITER] else Marker.NONE
+        self.marker[k] = parse.marker if self.width[ITER, k] else Marker.NONE
         self.loose[k] = loose or self.numbers[k] > MOST_IDENTITY
+        self.is_simple[k] = self.numbers[k] <= 1 and not self.loose[k]
         self.line_class[k] = line_class
         self.teaches[k] = parse.teaches
         shape = shape_of(message)
@@ -120,7 +126,7 @@ class Plans:
         k = self._new_row()
         for name in _ARRAYS:
             column = getattr(self, name)
-            column[k] = column[of]
+            column[..., k] = column[..., of]
         self.site_line[k] = site_line
         info = self.infos[of]
         parts = info.site.split(b":")
@@ -129,9 +135,25 @@ class Plans:
         self.infos.append(info._replace(site=b":".join(parts)))
         return k
 
+    def field(
+        self, raw: np.ndarray, begin: np.ndarray, plan: np.ndarray, used: np.ndarray, slot: int, missing: int
+    ) -> np.ndarray:
+        """Read one field of every line; int64, `missing` where the plan has no such field. `used`: the plans."""
+        widths = self.width[slot]
+        some = widths[used]
+        widest = int(some.max(initial=0))
+        if not widest:
+            return np.full(len(plan), missing, np.int64)
+        surely = int(some.min())
+        width = widths.take(plan)
+        value = numbers(raw, begin + self.at[slot].take(plan), width, surely, widest)
+        if not surely and missing:
+            value[width == 0] = missing
+        return value
+
     def _place(self, k: int, slot: int, start: int, end: int) -> None:
-        self.at[k, slot] = start
-        self.width[k, slot] = min(end - start, WIDEST)
+        self.at[slot, k] = start
+        self.width[slot, k] = min(end - start, WIDEST)
 
     def _place_identity(self, k: int, line: bytes, spans: tuple[Span, ...], parse: Parse) -> None:
         text: list[object] = [parse.launcher, parse.habit]
@@ -154,13 +176,15 @@ class Plans:
         clock = compile_clock(parse, line)
         if clock is None:
             return
-        for span in clock_spans(spans):
-            if span.field in NUMBERS:
-                self._place(k, TIME_AT + TIME.index(span.field), span.start, span.end)
-        at = self._clock_ids.setdefault(clock, len(self.clocks))
-        if at == len(self.clocks):
-            self.clocks.append(clock)
-        self.clock[k] = at
+        found = [span for span in clock_spans(spans) if span.field in clock.fields]
+        if len(found) < len(clock.fields):
+            return  # such lines are read one by one
+        first = min(span.start for span in found)
+        stamp = Stamp(clock, tuple((s.field, s.start - first, min(s.end - s.start, WIDEST)) for s in found))
+        at = self._stamp_ids.setdefault(stamp, len(self.stamps))
+        if at == len(self.stamps):
+            self.stamps.append(stamp)
+        self.stamp[k], self.stamp_at[k] = at, first
 
 
 def _must_hold(span: Span) -> bool:

@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from l4tui.engine.lanes import lane_order
+from l4tui.engine.lanes import ByLane, last_marked
 from l4tui.engine.lineclass import classify, is_progress
 from l4tui.engine.model import UNKNOWN, LineClass
 
@@ -84,6 +84,9 @@ _WALKED[[c for c in LineClass if _NEXT[Mode.OPEN, c] not in SIMPLE]] = True
 _ALONE = np.zeros(_N, bool)  # records of one line that nothing continues and that interrupt nothing
 _ALONE[[LineClass.PROGRESS, LineClass.ASIDE]] = True
 _STARTS_OPEN = _STARTS[Mode.OPEN].copy()
+# classes of lines that are records of their own whatever a lane in a simple mode has open, and leave it in such a mode
+_SINGLE = _ALONE.copy()
+_SINGLE[[c for c in LineClass if _STARTS[SIMPLE, c].all() and np.isin(_NEXT[SIMPLE, c], SIMPLE).all()]] = True
 
 
 class RecordCarry:
@@ -105,30 +108,32 @@ class RecordCarry:
 
 
 def assemble(
-    lane: Ints, line_class: Ints, carry: RecordCarry, base: int = 0, order: Ints | None = None
-) -> Ints:
+    lane: Ints, line_class: Ints, carry: RecordCarry, base: int = 0, by: ByLane | None = None,
+    present: Ints | None = None,
+) -> Ints:  # fmt: skip
     """Return the entry of the first line of each line's record; any cut into blocks gives the same.
 
     Args:
         lane, line_class: one row per entry of a block, in file order; lanes are small numbers.
         carry: read and brought up to date.
         base: entry of the block's first row.
-        order: lane_order(lane), where it is known already.
+        by, present: ByLane(lane) and the classes that occur, where they are known already.
     """
     n = len(lane)
     if not n:
         return np.zeros(0, np.int64)
-    order = lane_order(lane) if order is None else order
-    lanes, classes = np.asarray(lane)[order], np.asarray(line_class)[order]
-    carry.grow(int(lanes[-1]) + 1)
-    firsts = np.flatnonzero(np.diff(lanes, prepend=-1))
-    ends = np.append(firsts[1:], n)
-    first = np.repeat(firsts, ends - firsts)
+    carry.grow(int(lane.max()) + 1)
+    own = np.arange(base, base + n)
+    if _SINGLE[line_class if present is None else present].all() and carry.mode.take(lane).max() <= Mode.FAILED:
+        _remember_single(lane, line_class, own, carry)
+        return own
+    by = by or ByLane(lane)
+    order, lanes, firsts, ends, first = by.order, by.lanes, by.firsts, by.ends, by.first
+    classes = np.asarray(line_class)[order]
     starts = _STARTS_OPEN[classes]
     modes = _walk(classes, starts, lanes[firsts].tolist(), firsts, ends, carry)
     starts |= _orphans(lanes, classes, starts, first, carry)
-    index = np.arange(n)
-    last = np.maximum.accumulate(np.where(starts, index, -1))
+    last = last_marked(starts)
     inside = last >= first
     heads = np.where(inside, base + order[np.maximum(last, 0)], carry.head[lanes])
     _remember(lanes, classes, heads, last, inside, ends, modes, carry)
@@ -137,9 +142,19 @@ def assemble(
     return out
 
 
+def _remember_single(lane: Ints, line_class: Ints, own: Ints, carry: RecordCarry) -> None:
+    """Bring the carry up to date where all lines are records of their own; a lane's last assignment stays."""
+    alone = _ALONE[line_class]
+    if alone.any():
+        rows = np.flatnonzero(~alone)
+        lane, line_class, own = lane[rows], line_class[rows], own[rows]
+    carry.head[lane] = own
+    carry.mode[lane] = np.where(line_class == LineClass.FAILED, np.int8(Mode.FAILED), np.int8(Mode.OPEN))
+
+
 def _orphans(lanes: Ints, classes: Ints, starts: Bools, first: Ints, carry: RecordCarry) -> Bools:
     """Return the first lines of lanes that nothing was open in: they start records whatever they are."""
-    last = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), -1))
+    last = last_marked(starts)
     lost = np.flatnonzero((last < first) & (carry.head[lanes] == UNKNOWN) & ~_ALONE[classes])
     out = np.zeros(len(starts), bool)
     if len(lost):

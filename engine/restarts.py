@@ -30,7 +30,9 @@ class Restarts:
     ended: set[int] = field(default_factory=set)  # processes that the agent ended or lost in this attempt
     has_run: bool = False  # something began in this attempt, or counted iterations
     is_over: bool = False  # and a launcher has said its last word on it
-    marks: dict[Speaker, int] = field(default_factory=dict)  # the last iteration of each
+    marks: dict[Speaker, int] = field(default_factory=dict)  # the last iteration of each, once `settle` was called
+    _voices: Sequence[Speaker] = ()  # the same by place in this list, of what has not been asked for yet
+    _last: np.ndarray = field(default_factory=lambda: np.full(0, UNKNOWN, np.int64))
 
     def cuts(
         self, taught: Sequence[tuple[int, bytes]], mark: np.ndarray, voice: np.ndarray, speakers: Sequence[Speaker]
@@ -43,7 +45,7 @@ class Restarts:
         """
         out = [(0, self.epoch)]
         rows = np.flatnonzero(mark >= 0)
-        marks = _Marks(rows, mark[rows].tolist(), voice[rows].tolist(), speakers)
+        marks = _Marks(rows, mark[rows], voice[rows], speakers)
         for entry, text in taught:
             self._follow(marks, entry, out)
             told = attempt_told(text)
@@ -59,6 +61,7 @@ class Restarts:
         self.ended.clear()
         self.has_run = self.is_over = False
         self.marks.clear()
+        self._last[:] = UNKNOWN
         out.append((entry, epoch))
 
     def _is_new(self, text: bytes) -> bool:
@@ -66,6 +69,7 @@ class Restarts:
         ends = any(word in text for word in _ENDS)
         if not ends and b"pid" not in text.lower() and not turns(text):
             return False
+        self.settle()
         new = False
         for fact in read(text, _NOBODY):
             new = new or (fact.begins and self.is_over)
@@ -83,16 +87,33 @@ class Restarts:
         upto = int(np.searchsorted(marks.rows, end))
         while marks.at < upto:
             if not self.ended and not self.is_over:
-                last = dict(zip(marks.voices[marks.at : upto], marks.numbers[marks.at : upto], strict=True))
-                self.marks.update({marks.speakers[voice]: number for voice, number in last.items()})
-                marks.at = upto
+                self._keep(marks, upto)
                 return
-            who, number = marks.speakers[marks.voices[marks.at]], marks.numbers[marks.at]
+            self.settle()
+            who, number = marks.speakers[int(marks.voices[marks.at])], int(marks.numbers[marks.at])
             if number < self.marks.get(who, UNKNOWN):
                 self._begin(self.epoch + 1, int(marks.rows[marks.at]), out)
             else:
                 self.marks[who] = number
                 marks.at += 1
+
+    def _keep(self, marks: _Marks, upto: int) -> None:
+        """Keep the last iteration of each writer up to a row."""
+        if self._voices is not marks.speakers:
+            self.settle()
+            self._voices = marks.speakers
+        if len(marks.speakers) > len(self._last):
+            self._last = np.concatenate((self._last, np.full(len(marks.speakers), UNKNOWN, np.int64)))
+        self._last[marks.voices[marks.at : upto]] = marks.numbers[marks.at : upto]  # the last assignment stays
+        marks.at = upto
+
+    def settle(self) -> None:
+        """Enter what is kept by voice under the speakers' names: a list of voices belongs to one mapper."""
+        kept = np.flatnonzero(self._last >= 0).tolist()
+        for voice in kept:
+            self.marks[self._voices[voice]] = int(self._last[voice])
+        if kept:
+            self._last[:] = UNKNOWN
 
 
 @dataclass
@@ -100,8 +121,8 @@ class _Marks:
     """Lines of a block that carry an iteration."""
 
     rows: np.ndarray
-    numbers: list[int]
-    voices: list[int]
+    numbers: np.ndarray
+    voices: np.ndarray
     speakers: Sequence[Speaker]
     at: int = 0  # those before have been followed
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.formats.shape import needed_literals
-from l4tui.engine.lanes import lane_order
+from l4tui.engine.lanes import ByLane, last_marked
 from l4tui.engine.model import UNKNOWN, Marker
+from l4tui.engine.numbering import distinct
 
 Ints = NDArray[np.int64]
 
@@ -26,9 +28,8 @@ BACK = len(NAMES)  # "then": the stage that was interrupted
 READ = 1000  # bytes of a message that tell its stage
 _WIDTH = BACK + 1
 _LATER = (*NAMES, "back")
-_TRAINS = 1 + TRAIN * _WIDTH + TRAIN  # action: a line of training, as are those after it
-_OWN = np.array([UNKNOWN] + [s for s in range(len(NAMES)) for _ in range(_WIDTH)], np.int64)
-_THEN = np.array([UNKNOWN] + [t for _ in NAMES for t in range(_WIDTH)], np.int64)
+_OWN = np.array([UNKNOWN] + [s for s in range(len(NAMES)) for _ in range(_WIDTH)], np.int8)
+_THEN = np.array([UNKNOWN] + [t for _ in NAMES for t in range(_WIDTH)], np.int8)
 
 
 class Rule(NamedTuple):
@@ -95,7 +96,7 @@ class _Kept(NamedTuple):
 
 
 def carry_stages(
-    actions: Ints, lane: Ints, carry: StageCarry, source: int = 0, order: Ints | None = None
+    actions: Ints, lane: Ints, carry: StageCarry, source: int = 0, by: ByLane | None = None
 ) -> NDArray[np.int8]:
     """Return the stage of every line (index into NAMES, −1 unknown); any cut into blocks gives the same.
 
@@ -105,7 +106,7 @@ def carry_stages(
 
     Args:
         actions, lane: one row per entry of a block of one source, in file order.
-        order: lane_order(lane), where it is known already.
+        by: ByLane(lane), where it is known already.
     """
     if not len(actions):
         return np.zeros(0, np.int8)
@@ -116,30 +117,71 @@ def carry_stages(
     acts = actions != NO_ACTION
     rows = np.flatnonzero(acts)
     if not len(rows):
-        return _told(carry.lanes[0], carry.lanes[1], before[0], trained)[lane]
-    if before[:3:2] == (TRAIN, TRAIN) and _trains_on(actions[rows], lane, carry):
-        at = start + rows  # the common case: training goes on in every lane
-        carry.lanes[1, lane[rows]] = carry.lanes[3, lane[rows]] = at
-        last = int(at[-1])
-        carry.sources[source] = ((TRAIN, last, TRAIN, last), last)
-        return np.full(len(actions), TRAIN, np.int8)
-    then = _THEN[actions[rows]]
-    slot = np.cumsum(acts)  # actions up to each row, itself among them
-    held = _Kept(*(np.full(len(rows), value) for value in before))
-    common = _settle(then, np.zeros(len(rows), np.int64), held, start + rows)
-    train = np.maximum.accumulate(np.where(then == TRAIN, start + rows, trained))
-    stage, at = _by_lane(actions, lane, carry, start, lane_order(lane) if order is None else order)
-    told = _told(stage, at, np.append(before[0], common.stage)[slot], np.append(trained, train)[slot])
-    told[rows] = _OWN[actions[rows]]
-    carry.sources[source] = (tuple(int(column[-1]) for column in common), int(train[-1]))
+        return _told(carry.lanes[0].take(lane), carry.lanes[1].take(lane), before[0], trained)
+    told = _OWN.take(actions)
+    silent = np.flatnonzero(~acts)
+    common = _Actions(_THEN.take(actions.take(rows)), rows)
+    trains = np.flatnonzero(common.then == TRAIN)
+    if len(silent):
+        held = _Kept(*(np.full(len(silent), value) for value in before))
+        stage, _ = common.settled(np.searchsorted(rows, silent) - 1, 0, held, start)
+        since = np.searchsorted(rows.take(trains), silent)
+        train = np.append(trained, start + rows.take(trains)).take(since)
+        told[silent] = _told(*_of_lane(actions, silent, lane, carry, start, by or ByLane(lane)), stage, train)
+    if len(trains):
+        trained = start + int(rows[trains[-1]])
+    end = common.kept(np.array([len(rows) - 1]), np.array([common.base(len(rows) - 1)]), before, start)
+    carry.sources[source] = (tuple(int(column[0]) for column in end), trained)
+    _keep_lanes(common, lane.take(rows), carry, start)
     return told
 
 
-def _trains_on(actions: Ints, lane: Ints, carry: StageCarry) -> bool:
-    """Say whether all lanes of a block train and nothing but training is named in it."""
-    if not (actions == _TRAINS).all():
-        return False
-    return bool((carry.lanes[0][lane] == TRAIN).all() and (carry.lanes[2][lane] == TRAIN).all())
+class _Actions:
+    """Actions in some order: rows of a block that name a stage, and which stage holds after each."""
+
+    def __init__(self, then: NDArray[np.int8], rows: Ints) -> None:
+        self.then = then
+        self.rows = rows
+        self.is_basic = (then != BACK) & (then != PASSING[0]) & (then != PASSING[1])
+
+    @cached_property
+    def _bases(self) -> Ints:
+        return last_marked(self.is_basic)
+
+    def base(self, at: int) -> int:
+        """Return the last basic action up to one; -1: there is none."""
+        found = np.flatnonzero(self.is_basic[: at + 1])
+        return int(found[-1]) if len(found) else UNKNOWN
+
+    def settled(self, at: Ints, first: Ints | int, kept: _Kept, start: int) -> tuple[Ints, Ints]:
+        """Return the stage after each of these actions, and where it was named.
+
+        Args:
+            at: actions, below `first` where none of the same lane comes before.
+            first: the lane's first action.
+            kept: what held before it.
+            start: position of the block's first row.
+        """
+        here = at >= first
+        then = self.then.take(at)
+        stage = np.where(here, then, kept.stage)
+        place = np.where(here, start + self.rows.take(at), kept.at)
+        back = np.flatnonzero(here & (then == BACK))
+        if len(back):
+            base = self._bases.take(at[back])
+            known = base >= (first if isinstance(first, int) else first[back])
+            stage[back] = np.where(known, self.then.take(base), kept.base[back])
+            place[back] = np.where(known, start + self.rows.take(base), kept.base_at[back])
+        return stage, place
+
+    def kept(self, last: Ints, base: Ints, before: Sequence[int] | Ints, start: int) -> _Kept:
+        """Return what is carried on after the last action and the last basic one (-1: none) of each lane."""
+        known = base >= 0
+        basic = np.where(known, self.then.take(base), before[2])
+        basic_at = np.where(known, start + self.rows.take(base), before[3])
+        back = self.then.take(last) == BACK
+        stage = np.where(back, basic, self.then.take(last))
+        return _Kept(stage, np.where(back, basic_at, start + self.rows.take(last)), basic, basic_at)
 
 
 def _told(stage: Ints, at: Ints, common: Ints | int, trained: Ints | int) -> NDArray[np.int8]:
@@ -149,32 +191,30 @@ def _told(stage: Ints, at: Ints, common: Ints | int, trained: Ints | int) -> NDA
     return np.where(at == UNKNOWN, common, np.where(behind, np.where(passing, common, TRAIN), stage)).astype(np.int8)
 
 
-def _by_lane(actions: Ints, lane: Ints, carry: StageCarry, start: int, order: Ints) -> tuple[Ints, Ints]:
-    """Return per row the stage its lane last named and where; bring the carry up to date."""
-    lanes = lane[order]
-    acts = actions[order] != NO_ACTION
-    rows = order[acts]
-    firsts = np.flatnonzero(np.diff(lanes, prepend=-1))
-    slot = np.cumsum(acts)
-    empty = np.repeat(slot[firsts] - acts[firsts], np.diff(np.append(firsts, len(lanes))))  # actions of lanes before
-    named = lanes[acts]
-    kept = _settle(_THEN[actions[rows]], empty[acts], _Kept(*carry.lanes[:, named]), start + rows)
-    inside = slot > empty
-    stage, at = np.empty(len(lane), np.int64), np.empty(len(lane), np.int64)
-    stage[order] = np.where(inside, kept.stage[slot - 1], carry.lanes[0, lanes])
-    at[order] = np.where(inside, kept.at[slot - 1], carry.lanes[1, lanes])
-    last = np.flatnonzero(np.diff(named, append=-1))
-    carry.lanes[:, named[last]] = np.stack([column[last] for column in kept])
-    return stage, at
+def _of_lane(
+    actions: Ints, silent: Ints, lane: Ints, carry: StageCarry, start: int, by: ByLane
+) -> tuple[Ints, Ints]:
+    """Return what the lanes of silent rows last named, and where."""
+    sorted_actions = actions.take(by.order)
+    acts = sorted_actions != NO_ACTION
+    upto = np.cumsum(acts)
+    place = np.empty(len(lane), np.int64)
+    place[by.order] = np.arange(len(lane))
+    at = place.take(silent)
+    named = _Actions(_THEN.take(sorted_actions[acts]), by.order[acts])
+    firsts = by.first.take(at)
+    first = upto.take(firsts) - acts.take(firsts)
+    return named.settled(upto.take(at) - 1, first, _Kept(*carry.lanes[:, lane.take(silent)]), start)
 
 
-def _settle(then: Ints, first: Ints, kept: _Kept, place: Ints) -> _Kept:
-    """Return what holds after each action: `first` is the first action of the same lane, `kept` what held before it."""
-    index = np.arange(len(then))
-    basic = (then != BACK) & (then != PASSING[0]) & (then != PASSING[1])
-    last = np.maximum.accumulate(np.where(basic, index, -1))
-    here = last >= first
-    base = np.where(here, then[last], kept.base)
-    base_at = np.where(here, place[last], kept.base_at)
-    back = then == BACK
-    return _Kept(np.where(back, base, then), np.where(back, base_at, place), base, base_at)
+def _keep_lanes(actions: _Actions, lane: Ints, carry: StageCarry, start: int) -> None:
+    """Bring the lanes of these actions up to date; of what is assigned to a lane the last stays."""
+    who = distinct(lane, carry.lanes.shape[1])
+    place = np.empty(carry.lanes.shape[1], np.int64)  # untouched memory costs nothing
+    place[who] = np.arange(len(who))
+    lane = place.take(lane)
+    last, base = np.full((2, len(who)), UNKNOWN)
+    last[lane] = np.arange(len(lane))
+    basic = np.flatnonzero(actions.is_basic)
+    base[lane.take(basic)] = basic
+    carry.lanes[:, who] = actions.kept(last, base, carry.lanes[:, who], start)

@@ -52,24 +52,39 @@ def clean(raw: bytes, lead: int = 0) -> bytes:
     return last_state(line, lead) if b"\r" in line else line
 
 
+def is_plain(block: bytes) -> bool:
+    """Say whether a block holds nothing that lines must be rid of."""
+    return b"\r" not in block and b"\x1b" not in block and b"\0" not in block and not _has_bom(block)
+
+
+def untouched(block: bytes) -> Tidy:
+    """Return the lines of a block as they stand."""
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    begin = line_starts(block)
+    return Tidy(block, begin, np.zeros(len(begin), np.uint16))
+
+
+def line_starts(block: bytes) -> np.ndarray:
+    """Return where each line of a block of whole lines begins; int64."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10)
+    begin = np.empty(len(ends), np.int64)
+    begin[0] = 0
+    np.add(ends[:-1], 1, out=begin[1:])
+    return begin
+
+
 def tidy(block: bytes, dialect: Dialect) -> Tidy:
     """Split a block of whole lines into entries.
 
     A last line without a newline counts as a line.
     """
-    if not block.endswith(b"\n"):
-        block += b"\n"
-    returns = block.count(b"\r")
-    odd = returns or b"\x1b" in block or b"\0" in block or _has_bom(block)
-    suspects = midline_suspects(block, dialect)
-    raw = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(raw == 10)
-    begin = np.empty(len(ends), np.int64)
-    begin[0] = 0
-    begin[1:] = ends[:-1] + 1
-    if not odd and not suspects:
-        return Tidy(block, begin, np.zeros(len(ends), np.uint16))
-    return _take_apart(block, raw, begin, dialect, bool(suspects))
+    t = untouched(block)
+    suspects = midline_suspects(t.data, dialect)
+    if not suspects and is_plain(block):
+        return t
+    raw = np.frombuffer(t.data, np.uint8)
+    return _take_apart(t.data, raw, t.begin, dialect, bool(suspects))
 
 
 def _has_bom(block: bytes) -> bool:

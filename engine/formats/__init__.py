@@ -3,7 +3,7 @@
 from l4tui.engine.formats.detection import detect
 from l4tui.engine.formats.dialect import Dialect
 from l4tui.engine.formats.explain import Part, Row, explain
-from l4tui.engine.formats.midline import cut, midline_suspects, outer_end
+from l4tui.engine.formats.midline import cut, may_cut, midline_suspects, outer_end
 from l4tui.engine.formats.own import Own, formats_from_config, formats_from_plugins
 from l4tui.engine.formats.parser import Parser, Reading, prefix_end
 from l4tui.engine.formats.registry import Format, FormatError, built_in, check
@@ -24,6 +24,7 @@ __all__ = [
     "explain",
     "formats_from_config",
     "formats_from_plugins",
+    "may_cut",
     "midline_suspects",
     "outer_end",
     "prefix_end",

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from l4tui.engine.formats.dialect import Dialect
 from l4tui.engine.formats.parser import prefix_end
 from l4tui.engine.formats.registry import Format
+from l4tui.engine.formats.shape import treats_digits_alike
 from l4tui.engine.formats.tears import Tear, Tears, decoded, learn_tears, tags_in
 
 _NAME = re.compile(r"\(\?P<(\w+)>")
@@ -58,6 +59,7 @@ class Plan(NamedTuple):
     starts: re.Pattern[bytes] | None  # a newline, outer prefixes, a tag; None: newline and token say it
     begin: re.Pattern[bytes] | None = None  # outer prefixes and a tag: what lines begin with; None: no outer ones
     tears: Tears | None = None  # of weak tags: where they are believed
+    is_alike: bool = True  # what these regexes say of a line, they say of all lines that differ in digits alone
 
 
 def _unnamed(pattern: str, keep: str) -> str:
@@ -207,8 +209,9 @@ def _plan(dialect: Dialect) -> Plan | None:
     tears = decoded(learnt[TEARS]) if TEARS in learnt else None
     if token and outer is None:
         return Plan(regex, token, None, tears=tears)
-    begin = rb"(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")"
-    return Plan(regex, token, re.compile(rb"\n" + begin), re.compile(begin) if outer is not None else None, tears)
+    pattern = rb"(?:" + (outer or "").encode("latin-1") + rb")(?:" + dialect.midline + rb")"
+    starts, begin = re.compile(rb"\n" + pattern), re.compile(pattern)
+    return Plan(regex, token, starts, begin if outer is not None else None, tears, treats_digits_alike(begin))
 
 
 def midline_suspects(block: bytes, dialect: Dialect) -> int:
@@ -225,6 +228,23 @@ def midline_suspects(block: bytes, dialect: Dialect) -> int:
     if plan.starts is None:
         return max(0, every - block.count(b"\n" + plan.token) - block.startswith(plan.token))
     return max(0, every - sum(1 for _ in plan.starts.finditer(b"\n" + block)))
+
+
+def may_cut(line: bytes, dialect: Dialect) -> bool:
+    """Say whether any line that differs from this one in digits alone may have to be cut."""
+    plan = _plan(dialect)
+    if plan is None:
+        return False
+    if not plan.is_alike:
+        return True
+    if plan.token:
+        key, token = line.translate(_ZEROS), plan.token.translate(_ZEROS)
+        if key.find(token, 1) < 0:
+            return False
+        return plan.begin is None or key.count(token) > 1 or plan.begin.match(line) is None
+    begin = plan.begin.match(line) if plan.begin is not None else None
+    behind = begin.end() if begin is not None else 1
+    return any(match.start() >= behind for match in plan.regex.finditer(line))
 
 
 def cut(line: bytes, dialect: Dialect) -> list[int]:
