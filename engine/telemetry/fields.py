@@ -26,6 +26,7 @@ _PHRASES = "local rank,global rank,world size,node rank,thread id,process id"
 _STAMPED = "time ts date created t"
 _SMALL = "a an and are as at by for from has in into is of on over per the to was with after before"
 _NOT_VALUES = frozenset(_PLACES.split()) | frozenset(_PHRASES.split(","))
+_IDENTITY = re.compile(r"(?i)(?:^|[\s_])(?:rank|pid|tid|gpus?|npu|dev|device|cuda|channel|port|errno)(?: total)?$")
 _STAMPS = frozenset(_STAMPED.split())  # as a quoted key: when the line was written
 _STOP = frozenset(_SMALL.split())
 
@@ -179,6 +180,8 @@ class _Scan:
         if name == "value" and self.shape[at - 1 : at] in ("'", '"'):
             name, at = self._labelled(at)
         self.last = name
+        if kind is Type.INT and not unit and _IDENTITY.search(name):
+            return
         if name.lower() in _NOT_VALUES or (name.lower() in _STAMPS and self.shape[at - 1 : at] in ("'", '"')):
             return
         seen = self.taken[name] = self.taken.get(name, 0) + 1

@@ -13,8 +13,31 @@ from l4tui.engine.telemetry import TelemetryIndex
 
 CASES = Path(__file__).parents[4] / "shared" / "cases"
 
-# log: {series: (unit, number of samples, ((iteration, value), …))}
-READ_OFF: dict[str, dict[str, tuple[str, int, tuple[tuple[int, float], ...]]]] = {
+# log: {series: (unit, number of samples, ((iteration or None where the log tells none there, value), …))}
+READ_OFF: dict[str, dict[str, tuple[str, int, tuple[tuple[int | None, float], ...]]]] = {
+    "real/resnet-16r-mpirun-tags-healthy/job.log": {
+        "Speed": ("samples/sec", 1140, ((60, 21302.56), (100, 21660.57), (380, 22359.40))),
+        "accuracy": ("", 1140, ((60, 0.101683), (380, 0.778606))),
+        "Validation-accuracy": ("", 15, ((None, 0.333440), (None, 0.432320))),
+        "eval_accuracy": ("", 15, ((None, 0.32678), (None, 0.42434))),
+    },
+    "real/lora-512r-healthy-warns-after-end/job.log": {
+        "train_loss": ("", 13, ((None, 1.2879319190979004), (None, 1.2342462539672852))),
+        "eval_accuracy": ("", 19, ((None, 0.960378110408783),)),
+        "lr": ("", 13, ((None, 0.00034704346030046284), (None, 0.00033626495688485734))),
+    },
+    "real/bert-48r-healthy-nccl-info/job.log": {
+        "eval_loss": ("", 20, ((29, 4.246779918670654), (203, 2.7237062454223633), (579, 1.300707459449768))),
+        "eval_mlm_accuracy": ("", 20, ((550, 0.7199201583862305), (579, 0.7207444310188293))),
+        "throughput": ("", 21, ((None, 48430.31815493559),)),
+    },
+    "jobs/056-h8-healthy": {
+        "local loss": ("", 800, ((1, 6.3900), (1, 6.4663), (7, 6.1944), (7, 6.1147), (7, 6.1017))),
+        "data": ("ms", 800, ((1, 544.9), (1, 339.2), (7, 52.5))),
+        "total": ("ms", 800, ((1, 1277.1), (7, 493.2))),
+        "it/s": ("it/s", 80, ((100, 2.32), (6, 1.54))),
+        "loss": ("", 100, ((100, 1.8844), (6, 6.1596))),
+    },
     "real/gpt2-meg-16gpu-cancelled/job.log": {
         "lm loss": ("", 19, ((20, 12.03115), (30, 22.47505), (40, 12.55556))),
         "loss scale": ("", 20, ((10, 8388608), (20, 32768), (30, 16384))),
@@ -69,5 +92,5 @@ def test_metrics_are_those_a_person_reads(log: str) -> None:
         assert units[name] == unit
         assert len(points.value) >= samples, name
         for iteration, value in values:
-            at = points.value[points.iteration == iteration]
+            at = points.value[points.iteration == iteration] if iteration is not None else points.value
             assert np.isclose(at, value, rtol=1e-12).any(), (name, iteration, value, at)

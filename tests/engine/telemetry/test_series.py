@@ -68,6 +68,7 @@ READ_OFF = [
     ("Saved checkpoint to /data/iter_100/x.pt in 3.2s", {"Saved checkpoint": (3.2, "s")}),
     ("grad/layer.12: 0.5 grad/layer.13: 0.75", {"grad/layer.12": (0.5, ""), "grad/layer.13": (0.75, "")}),
     ("torch 2.13.0 at 10.0.0.7:29500 on 2026-01-02 10:11:12, ranks 0-7, fp16, H100, 12:30:45", {}),
+    ("Channel 03/16 via P2P to rank 3 of device 2, Errno 5 on port 29500, gpu 85%", {"gpu": (85, "%")}),
     ("hidden_size .................... 4096", {}),
 ]  # fmt: skip
 
