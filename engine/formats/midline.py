@@ -42,6 +42,7 @@ _WEAK_GUARD = {
     LABEL: _GLUED_NUMBER,
     "torchrun-norole": ("", ""),
     "number-pair": ("", ""),
+    "rank-word": ("", ""),
 }
 # pdsh ends a line at a NUL and goes on with the next tag: glued to the text, as no prose has it
 _GLUED = {"host-label": (r"(?<=[A-Za-z0-9_%|#\])}])", "")}
