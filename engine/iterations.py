@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
+CHUNK = 1 << 22  # entries looked at together: bounds the memory of what is computed on the way
 _SHIFT = 32  # attempt above it, iteration below
+_NEVER = int(np.iinfo(np.int64).max)
 
 
 class Timeline:
@@ -32,21 +34,28 @@ class Timeline:
         self._values = np.empty(0, np.int64)
         self.latest = NO_TIME  # time of the last marker
 
-    def update(self, snap: Snapshot, entries: Ints) -> int:
-        """Learn from entries; return the earliest time whose iteration is now another, else the largest int64."""
-        none = np.iinfo(np.int64).max
-        rows = entries[(snap.flags[entries] & Flag.MARKED) != 0]
+    def update(self, snap: Snapshot, begin: int) -> int:
+        """Learn from entries `begin`…; return the earliest time whose iteration is now another, else _NEVER."""
+        ends = range(begin + CHUNK, snap.length + CHUNK, CHUNK)
+        return min((self._learn(snap, end - CHUNK, min(end, snap.length)) for end in ends), default=_NEVER)
+
+    def _learn(self, snap: Snapshot, begin: int, end: int) -> int:
+        none = _NEVER
+        rows = begin + np.flatnonzero(snap.flags[begin:end] & Flag.MARKED)
         if not len(rows):
-            return int(none)
-        self.marked.update(np.unique(snap.source_of(rows)).tolist())
+            return none
+        held = np.diff(np.append(np.searchsorted(rows, snap.blocks.first), len(rows)))
+        self.marked.update(np.unique(snap.blocks.source[held > 0]).tolist())
         times = snap.clock[rows]
         rows, times = rows[times != NO_TIME], times[times != NO_TIME]
         if not len(rows):
-            return int(none)
+            return none
         self.latest = max(self.latest, int(times.max()))
         closes = snap.plans.marker[snap.plan[rows]] == Marker.CLOSE
         attempt = np.maximum(snap.ranks.attempt[snap.speaker[rows]], 0).astype(np.int64)
         keys = (attempt << _SHIFT) + snap.columns["iteration"][rows] + closes
+        runs = np.flatnonzero(np.diff(keys, prepend=-1))  # ranks that share a file say the same one after the other
+        keys, times = keys[runs], np.minimum.reduceat(times, runs)
         order = np.lexsort((times, keys))
         keys, times = keys[order], times[order]
         first = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -56,7 +65,7 @@ class Timeline:
             if time < self._begins.get(key, none)
         ]
         if not changed:
-            return int(none)
+            return none
         self._begins.update(changed)
         begins = np.fromiter(self._begins.values(), np.int64, len(self._begins))
         values = np.fromiter(self._begins.keys(), np.int64, len(self._begins))
@@ -86,7 +95,7 @@ def unmarked(snap: Snapshot, timeline: Timeline, entries: Ints) -> NDArray[np.bo
 
 
 class FillCache:
-    """Gives every entry its iteration; remembers the timeline from snapshot to snapshot of one job."""
+    """Gives entries their iterations; remembers the timeline from snapshot to snapshot of one job."""
 
     def __init__(self) -> None:
         self._timeline = Timeline()
@@ -96,18 +105,33 @@ class FillCache:
     def of(self, snap: Snapshot) -> NDArray[np.int32]:
         """Return the iteration of every entry; costs nothing where every source says its own."""
         told = snap.columns["iteration"]
+        timeline, silent = self._learnt(snap)
+        if not timeline.marked or not silent:
+            return told
+        ends = np.append(snap.blocks.first[1:], snap.length)
+        filled = told.copy()
+        for block in np.flatnonzero(np.isin(snap.blocks.source, list(silent))).tolist():
+            here = slice(int(snap.blocks.first[block]), int(ends[block]))
+            part, clock = filled[here], snap.clock[here]
+            open_ = np.flatnonzero(part < 0)
+            part[open_] = timeline.at(clock[open_])
+        return filled
+
+    def some(self, snap: Snapshot, entries: Ints) -> NDArray[np.int32]:
+        """Return the iterations of these entries only: their number is the cost, not the job's size."""
+        told = snap.columns["iteration"][entries]
+        open_ = np.flatnonzero(told < 0)
+        if not len(open_):
+            return told
+        timeline, silent = self._learnt(snap)
+        open_ = open_[np.isin(snap.source_of(entries[open_]), list(silent))]
+        told[open_] = timeline.at(snap.clock[entries[open_]])
+        return told
+
+    def _learnt(self, snap: Snapshot) -> tuple[Timeline, set[int]]:
+        """Return the timeline, and the sources that say no iteration."""
         with self._lock:
             if self._seen < snap.length:
-                self._timeline.update(snap, np.arange(self._seen, snap.length))
+                self._timeline.update(snap, self._seen)
                 self._seen = snap.length
-            timeline = self._timeline
-            silent = set(np.unique(snap.blocks.source).tolist()) - timeline.marked
-            if not timeline.marked or not silent:
-                return told
-            ends = np.append(snap.blocks.first[1:], snap.length)
-            theirs = np.flatnonzero(np.isin(snap.blocks.source, list(silent)))
-            spans = [np.arange(snap.blocks.first[b], ends[b]) for b in theirs.tolist()]
-            entries = np.concatenate(spans)
-            filled = told.copy()
-            filled[entries] = np.where(told[entries] < 0, timeline.at(snap.clock[entries]), told[entries])
-            return filled
+            return self._timeline, set(np.unique(snap.blocks.source).tolist()) - self._timeline.marked

@@ -26,6 +26,8 @@ class OrderCache:
         if len(order) > snap.length:
             return _merged(snap, np.empty(0, np.int64))
         order = _merged(snap, order)
+        if snap.length < 1 << 31:
+            order = order.astype(np.int32)  # half of it: 4 bytes an entry
         self._order = order
         return order
 

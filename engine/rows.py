@@ -20,6 +20,7 @@ from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.speakersets import SpeakerSets, roomy
 from l4tui.engine.stages import TEARDOWN
 
+STEP = 1 << 22  # new entries gathered together: bounds the memory of what is computed on the way
 SLACK_NS = 5_000_000_000  # an iteration taken from other sources by time is final so long after
 
 Ints = NDArray[np.int64]
@@ -52,7 +53,8 @@ class RowBuilder:
         self._start_anew()
 
     def _start_anew(self) -> None:
-        self.built = 0  # entries seen
+        self.built = 0  # entries in rows
+        self._learnt = 0  # entries that the timeline has seen
         self.rows = 0
         self.version = 0
         self.timeline = Timeline()
@@ -72,25 +74,32 @@ class RowBuilder:
         self._filled: set[int] = set()  # sources that such entries stand in
         self._filled_to = NO_TIME  # latest time of those that are final
         self._order = np.zeros(0, np.int32)
+        self._made: tuple[tuple[int, int, int], RowTable] | None = None  # generation, entries, of them in rows; and all
 
-    def update(self, snap: Snapshot) -> RowTable:
-        """Gather what is new in a snapshot and return all rows as they are now."""
+    def update(self, snap: Snapshot, most: int = 0) -> RowTable:
+        """Gather what is new in a snapshot, at most so many entries (0: all), and return all rows as they are now."""
         attempts = snap.ranks.attempt
         known = len(self._attempts)
         moved = known > len(attempts) or not np.array_equal(attempts[:known], self._attempts)
+        if self._made is not None and not moved and self._made[0] == (snap.generation, snap.length, self.built):
+            return self._made[1]  # a snapshot of the same lines
         if snap.generation != self._generation or moved or snap.length < self.built:
             self._generation = snap.generation
             self._start_anew()
-        new = np.arange(self.built, snap.length)
-        changed = self.timeline.update(snap, new)
+        changed = self.timeline.update(snap, self._learnt)
         if changed <= self._filled_to or self._filled & self.timeline.marked:
             self._start_anew()
-            new = np.arange(snap.length)
-            self.timeline.update(snap, new)
+            self.timeline.update(snap, 0)
+        self._learnt = snap.length
         self._attempts = attempts.copy()
-        if len(new) or len(self._pending):
-            self._gather(snap, new)
-        return self._table()
+        end = min(self.built + most, snap.length) if most else snap.length
+        if self.built == end and len(self._pending):
+            self._gather(snap, np.empty(0, np.int64))
+        for begin in range(self.built, end, STEP):
+            self._gather(snap, np.arange(begin, min(begin + STEP, end)))
+        table = self._table()
+        self._made = (snap.generation, snap.length, self.built), table
+        return table
 
     # one update
 
@@ -115,7 +124,7 @@ class RowBuilder:
         self._pending, self._pending_times = entries[waits], times[waits]
         final = times[filled & ~waits]
         self._filled_to = max(self._filled_to, int(final.max(initial=NO_TIME)))
-        self.built = snap.length
+        self.built += len(new)
         self.version += 1
 
     def _times(self, snap: Snapshot, new: Ints) -> Ints:

@@ -128,6 +128,14 @@ class Snapshot:
         """Training iteration carried to the line, else that of its time; int32, -1 unknown."""
         return self.fill_.of(self)
 
+    def iteration_of(self, entries: np.ndarray) -> np.ndarray:
+        """Return `iteration` of a few entries without making it for all of them; int32."""
+        return self.fill_.some(self, entries)
+
+    def iteration_at(self, entry: int) -> int:
+        """Return the iteration of one entry, -1 unknown."""
+        return int(self.iteration_of(np.array([entry]))[0])
+
     @property
     def stage(self) -> np.ndarray:
         """Index into stages.NAMES; int8, -1 unknown."""

@@ -18,6 +18,7 @@ from l4tui.engine.rowvalues import Odd, RowText, row_texts
 from l4tui.engine.stages import NAMES
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
 from l4tui.lenses import SHOWN, SORTS, EntryLens, short_site
+from l4tui.study import lacks
 from l4tui.widgets.cells import clean
 from l4tui.widgets.glyphs import Glyphs, glyphs
 from l4tui.widgets.line import Facts, Line
@@ -53,6 +54,10 @@ class CollapsedLens:
         table = self._analyst.table(snapshot)
         bits = self._viewer.bits(snapshot, scope, stop) if scope.narrowed else None
         return Outline(table, bits, scope.folds)
+
+    def lacks(self, snapshot: Snapshot, rows: Rows) -> bool:
+        """Rows of a large job are gathered bit by bit."""
+        return lacks(snapshot, _outline(rows).table)
 
     def changed(self, old: Rows, new: Rows) -> Ids | None:
         """Say which rows read differently now; None: all of them."""

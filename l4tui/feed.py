@@ -209,6 +209,7 @@ class Feed:
                 if self._stop.is_set() or building.is_set():
                     continue
                 self._free = False
+                self._dirty = self._dirty or update.lens.lacks(update.snapshot, update.rows)
             self._last = (update.snapshot.generation, update.snapshot.ranks.rank)
             shown = time.monotonic()
             self._post(update)

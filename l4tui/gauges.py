@@ -72,7 +72,7 @@ class Axis(NamedTuple):
     def of_entry(self, snapshot: Snapshot, entry: int) -> float:
         """Place a line on it; NaN where it stands nowhere."""
         if self.by_iteration:
-            number = int(snapshot.iteration[entry])
+            number = snapshot.iteration_at(entry)
             return float(number) if number >= 0 else float("nan")
         clock = int(snapshot.clock[entry])
         return float("nan") if clock == NO_TIME else (clock - self.begin) / SECOND

@@ -33,6 +33,9 @@ class Lens(Protocol):
     def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Rows:
         """Select and order what the scope shows; called from a thread."""
 
+    def lacks(self, snapshot: Snapshot, rows: Rows) -> bool:
+        """Say whether these are not yet all rows of the snapshot: asked again, the lens gives more."""
+
     def lines(self, snapshot: Snapshot, rows: Rows, keys: Ids, *, quick: bool = False) -> list[Line]:
         """Make rows ready to be painted; called from a thread, reads files. `quick`: leave out what takes long."""
 
@@ -61,6 +64,10 @@ class EntryLens:
     def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Rows:
         """Select the scope's entries."""
         return self._viewer.rows(snapshot, scope, stop)
+
+    def lacks(self, snapshot: Snapshot, rows: Rows) -> bool:
+        """All lines are there at once."""
+        return False
 
     def is_heavy(self, rows: Rows, keys: Ids) -> bool:
         """A line is read in no time."""

@@ -15,6 +15,9 @@ from l4tui.engine.rowtable import RowTable
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
 
+FIRST = 1 << 20  # lines gathered before there is anything to see
+MOST = 1 << 22  # and at a time from then on: two seconds
+
 
 class Study(NamedTuple):
     """Everything belongs to one snapshot."""
@@ -32,19 +35,29 @@ class Analyst:
     def __init__(self) -> None:
         self._builder, self._progress = RowBuilder(), Progress()
         self._gathering, self._counting = Lock(), Lock()
+        self._is_closed = False
         self._last: tuple[Snapshot, RowTable] | None = None
 
     def table(self, snapshot: Snapshot) -> RowTable:
-        """Gather the rows of a snapshot; the cost is that of its new lines."""
+        """Gather rows of a snapshot and return all there are; `lacks` says whether another call brings more.
+
+        The cost is that of at most MOST new lines: who asks for something else meanwhile does not wait for long.
+        """
         with self._gathering:
             if self._last is not None:
                 newest, table = self._last
-                is_older = newest.generation == snapshot.generation and newest.length > snapshot.length
-                if newest is snapshot or is_older:  # the rows that an older view knows are among these
+                if newest.generation == snapshot.generation and newest.length > snapshot.length:
+                    snapshot = newest  # the rows that an older view knows are among its rows
+                if newest is snapshot and not lacks(newest, table):
                     return table
-            table = self._builder.update(snapshot)
+            begun = self._last is not None and self._last[0].generation == snapshot.generation
+            table = self._builder.update(snapshot, MOST if begun else FIRST)
             self._last = snapshot, table
             return table
+
+    def close(self) -> None:
+        """Let a study that is under way end soon."""
+        self._is_closed = True
 
     @property
     def timeline(self) -> Timeline:
@@ -61,7 +74,14 @@ class Analyst:
     def study(self, snapshot: Snapshot, *, final: bool) -> Study:
         """Compare the ranks of a snapshot; `final`: nothing more will be written."""
         table = self.table(snapshot)
+        while lacks(snapshot, table) and not self._is_closed:
+            table = self.table(snapshot)
         with self._counting:
             ranks = self._progress.update(snapshot)
             found = survey(snapshot, table, final=final, follows=self._follows)
             return Study(snapshot, table, found, ranks, self.timeline)
+
+
+def lacks(snapshot: Snapshot, table: RowTable) -> bool:
+    """Say whether lines of a snapshot are in no row yet."""
+    return len(table.row) < snapshot.length

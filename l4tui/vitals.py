@@ -40,7 +40,8 @@ def vitals_of(snapshot: Snapshot) -> Vitals:
     if snapshot.length == 0:
         return Vitals(len(counts.per_rank))
     tail = slice(max(snapshot.length - TAIL, 0), snapshot.length)
-    iterations, clock = snapshot.iteration[tail], snapshot.clock[tail]
+    iterations = snapshot.iteration_of(np.arange(tail.start, tail.stop))
+    clock = snapshot.clock[tail]
     marked = np.flatnonzero(snapshot.flags[tail] & Flag.MARKED)
     markers = _commonest(snapshot.plans.event[snapshot.plan[tail][marked]], marked)
     known = np.flatnonzero(iterations >= 0)

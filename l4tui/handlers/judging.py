@@ -66,7 +66,7 @@ def walk_odd(screen: JobScreen, _: str) -> None:
     here = (-1, -1)
     if entry is not None:
         attempt = int(screen.snapshot.ranks.attempt[screen.snapshot.speaker[entry]])
-        here = (max(attempt, 0), int(screen.snapshot.iteration[entry]))
+        here = (max(attempt, 0), screen.snapshot.iteration_at(entry))
     order = sorted(table.odd, key=lambda row: (int(table.attempt[row]), int(table.number[row])))
     places = [(int(table.attempt[row]), int(table.number[row])) for row in order]
     ahead = [i for i, place in enumerate(places) if (place > here if step > 0 else place < here)]

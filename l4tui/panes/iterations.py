@@ -75,9 +75,9 @@ class Shown(ListPane):
     def _go_to_log(self) -> None:
         """Stand where the log's cursor is."""
         entry, snapshot = self.host.cursor_entry, self.host.snapshot
-        if entry is not None and int(snapshot.iteration[entry]) >= 0:
+        if entry is not None and snapshot.iteration_at(entry) >= 0:
             attempt = max(int(snapshot.ranks.attempt[snapshot.speaker[entry]]), 0)
-            self.at = self.nearest(attempt, int(snapshot.iteration[entry]))
+            self.at = self.nearest(attempt, snapshot.iteration_at(entry))
 
     def nearest(self, attempt: int, number: int) -> int:
         """Find the listed row of an iteration, or the one before it."""

@@ -45,7 +45,7 @@ def field_values(snapshot: Snapshot, entry: int) -> list[tuple[str, str]]:
     who, plans = snapshot.ranks, snapshot.plans
     rank, local, node = int(who.rank[speaker]), int(who.local_rank[speaker]), int(who.node[speaker])
     stream, stage, site = int(who.stream[speaker]), int(snapshot.stage[entry]), int(plans.site[plan])
-    level, event, iteration = int(plans.level[plan]), int(plans.event[plan]), int(snapshot.iteration[entry])
+    level, event, iteration = int(plans.level[plan]), int(plans.event[plan]), snapshot.iteration_at(entry)
     clock, timed = int(snapshot.clock[entry]), bool(snapshot.flags[entry] & Flag.TIMED)
     moment = "" if clock == NO_TIME else (iso(clock, 6) or "") + ("" if timed else "  (of an earlier line)")
     head = int(snapshot.record[entry])

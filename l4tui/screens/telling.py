@@ -7,8 +7,6 @@ from abc import abstractmethod
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from l4tui.engine.model import NO_TIME, Flag
 from l4tui.engine.outline import Outline
 from l4tui.engine.rankset import RankSet
@@ -228,7 +226,7 @@ class Telling:
         parts.append(f"{PurePath(snap.sources[place.source].path).name}:{place.line}")
         parts.append(f"rank {rank}" if rank >= 0 else "")
         parts.append(snap.nodes[node] if node >= 0 else "")
-        iteration, stage = int(snap.iteration_of(np.array([entry]))[0]), int(snap.stage[entry])
+        iteration, stage = snap.iteration_at(entry), int(snap.stage[entry])
         parts.append(f"iteration {iteration:,}" if iteration >= 0 else NAMES[stage] if stage >= 0 else "")
         parts.append(snap.sites[site] if site >= 0 else "")
         if not snap.flags[entry] & Flag.TIMED and int(snap.clock[entry]) == NO_TIME:

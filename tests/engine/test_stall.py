@@ -18,7 +18,7 @@ SECOND = 10**9
 
 def timeline_of(snap: Snapshot) -> Timeline:
     timeline = Timeline()
-    timeline.update(snap, np.arange(snap.length))
+    timeline.update(snap, 0)
     return timeline
 
 

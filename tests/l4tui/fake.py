@@ -139,6 +139,12 @@ class FakeSnapshot:
     def place(self, entry: int) -> Place:
         return Place(0, entry + 1, 0)
 
+    def iteration_of(self, entries: np.ndarray) -> np.ndarray:
+        return self.iteration[entries]
+
+    def iteration_at(self, entry: int) -> int:
+        return int(self.iteration[entry])
+
     def entry_at(self, source: int, line: int) -> int:
         return line - 1 if 0 < line <= self.length else -1
 
