@@ -71,7 +71,8 @@ def _in_context(journal: Journal, hits: Sequence[Hit]) -> list[Hit]:
 
 def _is_source_line(hit: Hit) -> bool:
     """A line of code in a traceback or of a memory dump tells nothing by itself."""
-    return hit.pattern.role is Role.INITIATING and hit.text.startswith("    ")
+    indented = hit.text.startswith("    ") and not hit.pattern.regex.pattern.startswith("^\\s*")
+    return hit.pattern.role is Role.INITIATING and indented
 
 
 def _table_ranks(hits: Sequence[Hit]) -> dict[int, int]:
