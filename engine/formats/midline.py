@@ -107,7 +107,7 @@ def learn_midline(
             part = part.replace(r"\[", r"\[" + own, 1)  # behind the bracket: it is what makes the search fast
         parts.append(part)
         seen |= _filled(ids)
-    if not any(fmt.family == "chunk" or _id_group(fmt) in ("task", "node") for fmt in used):
+    if not any(fmt.family == "chunk" or _id_group(fmt) in ("task", "node", "actor") for fmt in used):
         parts.append(TORCH)
     if not parts:
         return None, frozenset(), {}
@@ -265,7 +265,7 @@ def cut(line: bytes, dialect: Dialect) -> list[int]:
         if match[0] == shown:
             continue
         shown = shown and match[0]
-        if match.start() != behind and match.start() >= lead and _known(match, dialect):
+        if match.start() != behind and match.start() > lead and _known(match, dialect):
             out.append(match.start())
         behind = match.end()
     return out

@@ -12,6 +12,7 @@ import pytest
 from l4tui.engine.filenames import names_of
 from l4tui.engine.job import Job
 from l4tui.engine.sources import open_path
+from tests.engine.reading import ranks_of
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 
@@ -87,3 +88,16 @@ def test_no_definite_rank_is_wrong(case: str) -> None:
         if rank >= 0 and rank not in (right if isinstance(right, list) else [right]):
             wrong.append((file.name, line, rank, right))
     assert not wrong
+
+
+def test_torch_tells_the_rank_of_a_ray_process(tmp_path: Path) -> None:
+    colours = {"(": "[36m(", ") ": ")[0m "}  # what a copy of a terminal keeps of them
+    for form in ({}, colours):
+        lines = []
+        for rank in range(2):
+            tag = f"(WorkerDict pid=81{rank}) "
+            for plain, coloured in form.items():
+                tag = tag.replace(plain, coloured)
+            lines += [f"{tag}loading", f"{tag}50%|##  | 1/2[rank{rank}]:[W205 10:00:00.123456789 x.cpp:1] Warning: y"]
+            lines += [f"{tag}[rank{rank}]:[W205 10:00:00.123456789 x.cpp:1] Warning: y", f"{tag}step 1"]
+        assert ranks_of(tmp_path, lines) == [0] * 4 + [1] * 4
