@@ -16,6 +16,7 @@ from l4tui.engine.speakersets import FrozenSets
 FLOOD = 64  # occurrences within a speaker and iteration that keep rows of their own; the rest are one row
 TEARDOWN_LAST = 15  # number of the block of a teardown that no iteration is known for
 FIRST_ITERATION = 16  # number of a block = iteration + this; below stand stage + 1
+SINGLE = 4  # rows up to which a scan for each is faster than one for all (0.5 against 2.5 ns a line)
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
@@ -88,6 +89,8 @@ class RowTable:
         """Return the lines of several rows; one scan over the span of their blocks."""
         if not len(rows):
             return []
+        if len(rows) <= SINGLE:
+            return [self.entries(row) for row in rows.tolist()]
         blocks = self.block[rows]
         first = int(self.blocks.first[blocks].min())
         span = self.row[first : int(self.blocks.last[blocks].max()) + 1]

@@ -50,13 +50,14 @@ class SpeakerSets:
     def __init__(self, open_bytes: int = OPEN_BYTES, fewest: int = FEWEST_SLOTS) -> None:
         self._open_bytes = open_bytes
         self._fewest = fewest
-        self._width = 64  # speakers there is room for; a multiple of 8
+        self._width = 64  # speakers there is room for; a multiple of 64
         self._packed = np.zeros((64, 8), np.uint8)
         self._ids: dict[bytes, int] = {bytes(8): 0}
         self._bits = np.zeros((0, 64), np.bool_)  # of open rows, one per slot
         self._row = np.zeros(0, np.int64)  # of each slot, -1: free
         self._touched = np.zeros(0, np.int64)
-        self._turn = 0
+        self._image = np.zeros((0, 8), np.uint8)  # the vectors packed, as they were at the turn `_imaged`
+        self._turn = self._imaged = 0
         self._of_row = np.zeros(1024, np.int32)  # interned set; of an open row -1 - slot
         self.rows = 0
         self.speakers = 0
@@ -68,9 +69,10 @@ class SpeakerSets:
         self.speakers = max(self.speakers, speakers)
         if speakers <= self._width:
             return
-        width = -(-max(speakers, self._width * 2) // 8) * 8
+        width = -(-max(speakers, self._width * 2) // 64) * 64
         self._packed = np.pad(self._packed, ((0, 0), (0, (width - self._width) // 8)))
         self._bits = np.pad(self._bits, ((0, 0), (0, width - self._width)))
+        self._image = np.pad(self._image, ((0, 0), (0, (width - self._width) // 8)))
         self._ids = {key.ljust(width // 8, b"\0"): value for key, value in self._ids.items()}
         self._width = width
 
@@ -119,7 +121,7 @@ class SpeakerSets:
         if len(free) < wanted:
             size = len(self._row) + wanted
             self._bits, self._row = roomy(self._bits, size), roomy(self._row, size, -1)
-            self._touched = roomy(self._touched, size)
+            self._touched, self._image = roomy(self._touched, size), roomy(self._image, size)
             free = np.flatnonzero(self._row < 0)
         return free[:wanted]
 
@@ -137,14 +139,26 @@ class SpeakerSets:
         return out
 
     def frozen(self) -> FrozenSets:
-        """Return a copy that later changes leave alone."""
+        """Return a copy that later changes leave alone; only vectors touched since the last one are packed."""
+        fresh = np.flatnonzero((self._row >= 0) & (self._touched > self._imaged))
+        self._image[fresh] = np.packbits(self._bits[fresh], axis=1, bitorder="little")
+        self._imaged = self._turn
         sets = len(self._ids)
         of_row = self._of_row[: self.rows].copy()
-        opened = of_row < 0
-        used, place = np.unique(-1 - of_row[opened], return_inverse=True)
-        live = np.packbits(self._bits[used], axis=1, bitorder="little")
-        if len(live):  # equal sets are one
-            _, first, again = np.unique(live.view(f"V{live.shape[1]}").ravel(), return_index=True, return_inverse=True)
-            live, place = live[first], again[place]
+        opened = np.flatnonzero(of_row < 0)
+        live, place = _distinct(self._image[-1 - of_row[opened]])
         of_row[opened] = sets + place
         return FrozenSets(np.concatenate((self._packed[:sets], live)), of_row, self.speakers)
+
+
+def _distinct(packed: Packed) -> tuple[Packed, Ints]:
+    """Return the distinct rows and the place of each; by a hash, for numpy sorts long rows a hundred times slower."""
+    words = packed.view(np.uint64)
+    odd = np.random.default_rng(0).integers(1, 1 << 63, (2, words.shape[1]), np.uint64) | np.uint64(1)
+    mixed = words * odd[0]
+    mixed ^= mixed >> np.uint64(32)  # a product moves bits up only: without this, the highest of each word is one value
+    hashes = (mixed * odd[1]).sum(axis=1, dtype=np.uint64)
+    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    if not np.array_equal(packed[first][place], packed):  # two sets of one hash: never seen
+        _, first, place = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    return packed[first], place.ravel()

@@ -16,7 +16,7 @@ from l4tui.engine.rows import RowBuilder
 from l4tui.engine.rowtable import RowFlag, RowTable
 from l4tui.engine.rowvalues import row_texts
 from l4tui.engine.snapshot import Snapshot
-from l4tui.engine.speakersets import SpeakerSets
+from l4tui.engine.speakersets import SpeakerSets, _distinct
 from tests.engine.small_jobs import Growing, read, stamp, trainer
 
 
@@ -129,6 +129,11 @@ def test_any_cut_gives_the_same_rows(tmp_path_factory: pytest.TempPathFactory, d
         growing.add("".join(f"{line}\n" for line in lines[a:b]))
         table = builder.update(growing.job.snapshot())
     assert content(growing.job.snapshot(), table) == expected
+    gathered = RowBuilder()  # the same bit by bit, as the rows of a huge job are
+    most = data.draw(st.integers(1, len(lines)))
+    while len((table := gathered.update(whole, most)).row) < whole.length:
+        pass
+    assert content(whole, table) == expected
     positions = [table.position[row] for row in table.order]
     assert positions == list(range(len(positions)))
 
@@ -217,3 +222,38 @@ def test_snapshot_fills_iterations_by_time(tmp_path: Path) -> None:
     silent = snap.source_of(np.arange(snap.length)) == 1
     assert (snap.columns["iteration"][silent] == -1).all()
     assert snap.iteration[silent].tolist() == [-1, 2, 2, 3, 3, 4, 4, 5]
+
+
+def test_a_snapshot_of_the_same_lines_costs_nothing(tmp_path: Path) -> None:
+    made = read(tmp_path / "job.log", trainer(3))
+    builder = RowBuilder()
+    table = builder.update(made.snapshot())
+    assert builder.update(made.snapshot()) is table
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 300), st.booleans()), max_size=60), st.integers(1, 5))
+def test_frozen_sets_are_those_of_the_moment(steps: list[tuple[int, int, bool]], every: int) -> None:
+    """Whatever is put, taken and frozen in between: each frozen copy holds what had been put by then."""
+    sets, told = SpeakerSets(open_bytes=1, fewest=4), [set[int]() for _ in range(41)]
+    sets.grow(41, 1)
+    for n, (row, speaker, gone) in enumerate(steps):
+        sets.grow(41, speaker + 1)
+        one, who = np.array([row]), np.array([speaker])
+        if gone and speaker in told[row]:
+            sets.take(one, who)
+            told[row].discard(speaker)
+        else:
+            sets.put(one, who, one)
+            told[row].add(speaker)
+        if n % every == 0:
+            frozen = sets.frozen()
+            assert [set(np.flatnonzero(bits).tolist()) for bits in frozen.bits(np.arange(41))] == told
+            assert len(np.unique(frozen.of_row)) <= len({*map(frozenset, told)}) + frozen.packed.shape[0]
+
+
+def test_single_ranks_differ_in_their_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = np.packbits(np.eye(1024, dtype=np.bool_), axis=1, bitorder="little")
+    monkeypatch.setattr(np, "array_equal", lambda a, b: True)  # no second way
+    distinct, place = _distinct(np.concatenate((packed, packed)))
+    assert len(distinct) == 1024 and (distinct[place] == np.concatenate((packed, packed))).all()
