@@ -74,15 +74,16 @@ class RowBuilder:
         self._filled: set[int] = set()  # sources that such entries stand in
         self._filled_to = NO_TIME  # latest time of those that are final
         self._order = np.zeros(0, np.int32)
-        self._made: tuple[tuple[int, int, int], RowTable] | None = None  # generation, entries, of them in rows; and all
+        self._made: RowTable | None = None  # the last one
 
     def update(self, snap: Snapshot, most: int = 0) -> RowTable:
         """Gather what is new in a snapshot, at most so many entries (0: all), and return all rows as they are now."""
         attempts = snap.ranks.attempt
         known = len(self._attempts)
         moved = known > len(attempts) or not np.array_equal(attempts[:known], self._attempts)
-        if self._made is not None and not moved and self._made[0] == (snap.generation, snap.length, self.built):
-            return self._made[1]  # a snapshot of the same lines
+        is_same = not moved and snap.length == self.built and snap.generation == self._generation
+        if is_same and self._made is not None:
+            return self._made
         if snap.generation != self._generation or moved or snap.length < self.built:
             self._generation = snap.generation
             self._start_anew()
@@ -97,9 +98,8 @@ class RowBuilder:
             self._gather(snap, np.empty(0, np.int64))
         for begin in range(self.built, end, STEP):
             self._gather(snap, np.arange(begin, min(begin + STEP, end)))
-        table = self._table()
-        self._made = (snap.generation, snap.length, self.built), table
-        return table
+        self._made = self._table()
+        return self._made
 
     # one update
 
