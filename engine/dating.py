@@ -34,8 +34,8 @@ class Dating:
     def _latest(self, source: Source) -> int:
         """Return the latest date with a year at both ends of a regular file."""
         if source.index not in self._told and source.feed is None:
-            size = source.size()
             with contextlib.suppress(OSError, SourceError):
+                size = source.size()
                 texts = [source.pread(at, min(SAMPLE, size)) for at in {0, max(0, size - SAMPLE)}]
                 self._told[source.index] = max(latest_told(text) for text in texts)
         return self._told.get(source.index, NO_TIME)

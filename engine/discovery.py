@@ -35,6 +35,7 @@ class LeftOut:
     path: str
     why: str
     content: Content | None = None  # what it is instead; None: unreadable, a duplicate, hidden
+    unread: bool = False  # it may be a log, and nobody could look
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,11 @@ class Found:
     def mirrors(self) -> dict[str, str]:
         """Return the mirrors of the only job, or of those that have been chosen."""
         return {path: other for job in self.jobs for path, other in job.mirrors().items()}
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Return what may be a log and could not be looked at, with the reason."""
+        return tuple(f"{item.path}: {item.why}" for item in self.left_out if item.unread)
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -176,7 +182,7 @@ class Finder:
                 try:
                     self._add_named(match)
                 except SourceError as error:  # one of many, and not named itself
-                    self.left_out.append(LeftOut(match, str(error).removeprefix(f"{match}: ")))
+                    self.left_out.append(LeftOut(match, str(error).removeprefix(f"{match}: "), unread=True))
         else:
             self._add_named(path)
 
@@ -247,7 +253,7 @@ class Finder:
         except SourceError as error:
             if given:
                 raise
-            self.left_out.append(LeftOut(path, str(error).removeprefix(f"{path}: ")))
+            self.left_out.append(LeftOut(path, str(error).removeprefix(f"{path}: "), unread=True))
             return
         if given and content in sniff.READ_ANYWAY:
             self._doubtful.append((path, content))
@@ -288,7 +294,7 @@ def list_files(root: str, left_out: list[LeftOut]) -> Iterator[str]:
         except OSError as error:
             if folder == root:
                 raise SourceError(f"{root}: {reason(error)}") from error
-            left_out.append(LeftOut(folder, reason(error)))
+            left_out.append(LeftOut(folder, reason(error), unread=True))
             continue
         below = []
         for entry in entries:
@@ -300,7 +306,7 @@ def list_files(root: str, left_out: list[LeftOut]) -> Iterator[str]:
             elif kind == "file":
                 count += 1
                 if count > MOST:
-                    left_out.append(LeftOut(root, f"only the first {MOST:,} files were looked at"))
+                    left_out.append(LeftOut(root, f"only the first {MOST:,} files were looked at", unread=True))
                     return
                 yield path
             else:

@@ -164,8 +164,9 @@ class Job:
             source, before = reader.source, reader.at
             others = total - reader.size()
 
-            def told(at: int, done: int = done - before, others: int = others, source: Source = source) -> None:
-                progress(done + at, others + source.expected if source.expected >= 0 else 0)
+            def told(at: int, done: int = done - before, others: int = others, reader: Reader = reader) -> None:
+                whole = reader.expected()
+                progress(done + at, others + whole if whole >= 0 else 0)
 
             to_its_end = source.is_inflated or (final and source.feed is not None)
             try:
@@ -174,7 +175,7 @@ class Job:
             except SourceError as error:
                 self.problems[source.index] = str(error)
             done += reader.at - before
-            total = others + max(source.expected, reader.at)
+            total = others + max(reader.expected(), reader.at)
             if stop.is_set():
                 return
 

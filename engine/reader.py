@@ -33,6 +33,13 @@ class Reader:
         except SourceError:
             return self.at
 
+    def expected(self) -> int:
+        """Return the bytes that there will be, as `Source.expected`, those read where the file cannot be reached."""
+        try:
+            return self.source.expected
+        except SourceError:
+            return self.at
+
     def is_silent(self) -> bool:
         """Tell by its time whether a file has come to rest: its last line then needs no newline to count."""
         quiet_s = max(time.time() - self.source.mtime / 1e9, 0.0) if self.source.is_plain else 0.0

@@ -99,7 +99,7 @@ def content_of(name: str, head: bytes, size: int) -> Content:
     if "events.out.tfevents" in base:
         return Content.EVENTS
     if head:
-        kind = _binary(head, by_name)
+        kind = _binary(head[:HEAD], by_name)  # what stands further in may be anything a program wrote
         if kind is not None:
             return kind
     if is_monitor(head):

@@ -162,6 +162,7 @@ class L4App(App[int]):
         screen.end_judging = judge.close
         screen.make_gauges = lambda: self._gauges(job)
         screen.notice = _notice(self._found, number)
+        screen.unread = self._found.unread
         screen.left_out = tuple((item.path, item.why) for item in self._found.left_out)
         self.push_screen(screen)
 

@@ -47,6 +47,8 @@ def open_jobs(paths: Sequence[str], config: Config) -> Iterator[tuple[str, Job]]
         few = ", ".join(f"{item.path} ({item.why})" for item in told[:SHOWN])
         if told:
             say(f"{words}: {few}" + (f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""))
+    for words in found.unread:
+        say(f"not read: {words}")
     if len(found.jobs) > 1:
         names = ", ".join(folder.name for folder in found.jobs)
         say(f"{len(found.jobs)} jobs, each read on its own: {names}")
@@ -101,14 +103,8 @@ def own_series(config: Config) -> tuple[Rule, ...]:
 def read(job: Job) -> Snapshot:
     """Read all there is to the end of every source and return the frozen state."""
     job.read_all(Event())
-    for source in job.sources:
-        if source.problem:
-            say(f"{source.path}: {source.problem}")
-        if source.dropped_lines:
-            say(f"{source.path}: {source.dropped_lines} lines were dropped: the spill file is full")
-    for words in (*job.problems.values(), *job.remarks, job.store.remark):
-        if words:
-            say(words)
+    for words in job.troubles:
+        say(words)
     return job.snapshot()
 
 

@@ -39,6 +39,16 @@ def test_the_header_fits_any_width(width: int) -> None:
         assert "63/64 ranks" in shown and "model build" in shown and "indexing 43 %" in shown
 
 
+def test_the_header_tells_bytes() -> None:
+    half = Health(name="job", progress=0.5, indexed=(6_200_000_000, 12_400_000_000))
+    assert "indexing 50 %  6.2 GB of 12.4 GB" in text_of(state_row(half, UNICODE), 80)
+    pipe = Health(name="job", progress=0.0, indexed=(31_000_000, 0))
+    assert "indexing, 31 MB read" in text_of(state_row(pipe, UNICODE), 80)
+    late = Health(name="job", behind=1_500_000_000)
+    assert "behind by 1.5 GB" in text_of(state_row(late, UNICODE), 80)
+    assert "behind" not in text_of(state_row(Health(name="job", behind=100_000), UNICODE), 80)
+
+
 def test_the_account_adds_up_in_words() -> None:
     situation = Situation(account=Account(1_204_551, 12, 340, 5, 1_204_908))
     shown = text_of(account_row(situation, UNICODE), 80)

@@ -1,0 +1,158 @@
+"""Input that is broken, endless or faster than we are: told in words, memory bounded, nothing lost that can be read."""
+
+import gzip
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from l4tui.engine import sniff
+from l4tui.engine.descriptors import SourceError
+from l4tui.engine.discovery import discover, look_at
+from l4tui.engine.job import Job
+from l4tui.engine.options import Options
+from l4tui.engine.sources import open_pipe
+from l4tui.engine.spill import Spill
+
+LINES = b"".join(b"[rank%d]: step %d loss 2.5\n" % (n % 8, n) for n in range(4000))
+
+
+def read(path: Path, jobs: int = 1, **options: object) -> Job:
+    job = Job(discover([str(path)]).choose(0).sources, Options(jobs=jobs, **options))
+    job.read_all()
+    return job
+
+
+def test_random_bytes_behind_text_are_lines_like_any_others(tmp_path):
+    noise = random.Random(3).randbytes(300_000)
+    path = tmp_path / "job.log"
+    path.write_bytes(LINES + noise + b"\n" + LINES)
+    snap = read(path).snapshot()
+    assert snap.counts().lines == 8001 + noise.count(b"\n")
+    assert sum(snap.counts().per_rank.values()) >= 8000
+
+
+def test_a_file_of_random_bytes_is_no_log(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_bytes(random.Random(4).randbytes(100_000))
+    with pytest.raises(SourceError, match="no log: binary"):
+        discover([str(path)])
+
+
+def test_lines_that_are_all_different_end_in_shared_plans(tmp_path, monkeypatch):
+    monkeypatch.setattr("l4tui.engine.mapper.MOST_KEYS", 100)
+    monkeypatch.setattr("l4tui.engine.planbook.MOST_PLANS", 100)
+    words = random.Random(5)
+    text = b"".join(b"[rank%d]: %s\n" % (n % 8, words.randbytes(12).hex(" ").translate(LETTERS).encode())
+                    for n in range(3000))  # fmt: skip
+    path = tmp_path / "job.log"
+    path.write_bytes(text)
+    snap = read(path).snapshot()
+    assert snap.counts().per_rank == dict.fromkeys(range(8), 375)
+    assert len(snap.plans.event) < 1000
+
+
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+
+
+def test_progress_through_a_packed_file_ends_with_the_file(tmp_path):
+    path = tmp_path / "job.log.gz"
+    path.write_bytes(gzip.compress(LINES * 50, 1))
+    told: list[tuple[int, int]] = []
+    Job(discover([str(path)]).choose(0).sources).read_all(progress=lambda done, total: told.append((done, total)))
+    assert len(told) > 2
+    assert all(done < total for done, total in told[:-1])
+    assert told[-1][0] == 50 * len(LINES)
+
+
+def test_a_pipe_tells_no_total():
+    out, into = os.pipe()
+    os.write(into, LINES[:4096])
+    os.close(into)
+    source = open_pipe(out)
+    os.close(out)
+    assert source.expected in (-1, 4096)
+    Job([source]).read_all()
+    assert source.expected == 4096
+
+
+def test_what_is_left_to_read_is_told_while_following(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_bytes(LINES)
+    found = discover([str(path)])
+    job = Job(found.choose(0).sources, found=found, follow=True)
+    job.read_all(final=False)
+    with path.open("ab") as file:
+        file.write(LINES * 50)
+    told: list[int] = []
+    while not job.poll(left=told.append):
+        job.wait(0.1)
+    assert len(told) > 1
+    assert told == sorted(told, reverse=True) and told[-1] == 0
+    job.close()
+
+
+def test_dropped_lines_are_told_with_the_place_where_they_are_missing(tmp_path):
+    out, into = os.pipe()
+    source = open_pipe(out, cap=1000)
+    os.close(out)
+    os.write(into, LINES[:4000])
+    os.close(into)
+    job = Job([source])
+    job.read_all()
+    kept = job.snapshot().counts().lines
+    missing = LINES[:4000].count(b"\n") - kept
+    assert missing > 0
+    (words,) = job.troubles
+    assert words == f"-: {missing} lines dropped, from line {kept + 1} on: more than 1,000 bytes"
+
+
+def test_a_full_disk_keeps_what_fits(tmp_path, monkeypatch):
+    spill = Spill(1 << 20, tmp_path)
+    spill.append(b"one\ntwo\n")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.pwrite", full)
+    spill.append(b"three\nfour\n")
+    assert (spill.size, spill.lines, spill.dropped_lines) == (8, 2, 2)
+    assert spill.problem == "no space left on device"
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
+    (tmp_path / "a.log").write_bytes(LINES)
+    (tmp_path / "b.log").write_bytes(LINES)
+
+    def look(path: str, size: int) -> sniff.Content:
+        if path.endswith("b.log"):
+            raise SourceError(f"{path}: permission denied")
+        return look_at(path, size)
+
+    monkeypatch.setattr("l4tui.engine.discovery.look_at", look)
+    found = discover([str(tmp_path)])
+    assert found.unread == (f"{tmp_path / 'b.log'}: permission denied",)
+    assert len(found.choose(0).sources) == 1
+
+
+def test_a_file_that_goes_away_before_it_is_read_is_told(tmp_path):
+    for name in "abc":
+        (tmp_path / f"rank-{name}.log").write_bytes(LINES)
+    sources = discover([str(tmp_path)]).choose(0).sources
+    gone = next(source for source in sources if source.path.endswith("b.log"))
+    gone.close()  # as if its descriptor had been given back
+    Path(gone.path).unlink()
+    job = Job(sources)
+    job.read_all()
+    assert job.snapshot().counts().lines == 8000
+    assert any("rank-b.log: no such file" in words for words in job.troubles)
+
+
+def test_a_file_cut_while_a_page_of_it_is_shown_reads_as_empty(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_bytes(LINES)
+    snap = read(path).snapshot()
+    os.truncate(path, 100)
+    assert snap.texts([0])[0].startswith("step 0")
+    assert snap.texts([3999]) == [""]
