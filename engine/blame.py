@@ -97,7 +97,7 @@ def shipped_weights() -> Weights:
 
 def gather(case: Case) -> tuple[list[Finding], list[Finding]]:
     """Ask every kind; return findings about ranks and nodes, and those about the whole job."""
-    found = [f for judge in judges() for f in judge(case)]
+    found = _spare_the_many(case, [f for judge in judges() for f in judge(case)])
     for explain in explainers():
         found += explain(case, found)
     return _spare_the_many(case, found), [*jobwide.judge(case), *unowned.judge(case)]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.model import NO_TIME, Flag, Kind, Level, LineClass
 from l4tui.engine.order import OrderCache
+from l4tui.engine.smallids import stable_order
 from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.store import Blocks
 
@@ -25,6 +26,7 @@ Bits = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 MOST = 4_000_000  # entries that are judged as they are
+FIRST_PART = 1 << 17  # entries looked at first for the first lines of speakers
 CHUNK = 1 << 22  # entries looked at together: bounds the memory of what is computed on the way
 RARE = 20_000  # a text with no more lines is kept whole
 GRAVE = 100_000  # lines of each text that is a warning or worse, from its beginning and as many from its end
@@ -113,30 +115,43 @@ def _add_grave(snap: Snapshot, wanted: Bits, plans: Ints) -> None:
 def _add_edges(snap: Snapshot, wanted: Bits) -> None:
     """Keep the first and last lines of every speaker."""
     speakers = len(snap.ranks.rank)
-    left = np.full(speakers, EDGE, np.int64)
+    lines = np.zeros(speakers, np.int64)
     for part in _chunks(snap):
-        if not (left > 0).any():
-            break
+        lines += np.bincount(snap.speaker[part], minlength=speakers)
+    left = np.minimum(lines, EDGE)
+    for part in _widening(snap.length):
         _take(snap.speaker[part], left, wanted[part])
-    left = np.full(speakers, 3 * EDGE, np.int64)
-    for part in reversed(list(_chunks(snap))):
-        if not (left > 0).any():
+        if not left.any():
             break
-        _take(snap.speaker[part][::-1], left, wanted[part][::-1])
+    left = np.minimum(lines, 3 * EDGE)
+    for part in _widening(snap.length):
+        back = slice(snap.length - part.stop, snap.length - part.start)
+        _take(snap.speaker[back][::-1], left, wanted[back][::-1])
+        if not left.any():
+            break
+
+
+def _widening(length: int) -> Iterator[slice]:
+    """Yield parts that double in size: the first ones already hold most speakers' first lines."""
+    begin, size = 0, FIRST_PART
+    while begin < length:
+        end = min(begin + size, length)
+        yield slice(begin, end)
+        begin, size = end, min(2 * size, CHUNK)
 
 
 def _take(speaker: Ints, left: Ints, wanted: Bits) -> None:
     """Keep a speaker's next lines as long as it has some left."""
-    open_ = np.flatnonzero(left[speaker] > 0)
+    open_ = np.flatnonzero((left > 0)[speaker])
     if not len(open_):
         return
     who = speaker[open_]
-    order = np.argsort(who, kind="stable")
+    order = stable_order(who)
     sorted_who = who[order]
-    first = np.searchsorted(sorted_who, sorted_who)
-    taken = np.arange(len(order)) - first < left[sorted_who]
-    wanted[open_[order[taken]]] = True
-    left -= np.bincount(sorted_who[taken], minlength=len(left))
+    lines = np.bincount(who, minlength=len(left))
+    nth = np.arange(len(order)) - (np.cumsum(lines) - lines)[sorted_who]
+    wanted[open_[order[nth < left[sorted_who]]]] = True
+    left -= np.minimum(lines, left)
 
 
 def _add_stretches(snap: Snapshot, wanted: Bits, most: int) -> None:

@@ -12,6 +12,7 @@ from l4tui.engine.evidence.record import Ints, Journal
 from l4tui.engine.library.matching import Hit
 from l4tui.engine.library.pattern import Blames, Pattern, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
+from l4tui.engine.smallids import met
 
 HARMLESS = re.compile(
     r"\b(?:ignor(?:ed|ing)|continuing|retrying|will retry|retry in|retries left|falling back|fall back|disabled|"
@@ -97,15 +98,14 @@ class Progress:
         calm &= ~np.isin(journal.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK])
         if len(bad):
             calm &= ~np.isin(journal.shape, np.unique(journal.shape[np.asarray(bad, dtype=np.int64)]))
-        pairs = journal.rank.astype(np.int64) << 32 | journal.shape
-        _, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
-        self._habitual = calm & (counts[inverse] >= HABIT)
+        self._habitual = calm & (met(journal.rank, journal.shape) >= HABIT)
         self._rows: dict[int, Ints] = {}
 
     def habits(self, rank: int) -> Ints:
         """Rows of the rank's habitual lines, ascending."""
         if rank not in self._rows:
-            self._rows[rank] = np.flatnonzero(self._habitual & (self._journal.rank == rank)).astype(np.int64)
+            rows = self._journal.rows_of(rank)
+            self._rows[rank] = rows[self._habitual[rows]]
         return self._rows[rank]
 
     def went_on(self, rank: int, row: int) -> bool:
@@ -144,6 +144,7 @@ def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]
             first_cascade.setdefault((s.rank, int(journal.era[s.row])), s.row)
     explained = {name: s.rank for s in found if s.role is Role.INITIATING for name in s.pattern.explains}
     told: set[str] = set()
+    told_failure = False
     first_event: dict[tuple[int, str, int], int] = {}
     out: list[Sighting] = []
     for s in found:
@@ -158,6 +159,9 @@ def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]
             event = int(journal.event[s.row])
             if first_event.setdefault((s.rank, s.pattern.id, int(journal.era[s.row])), event) != event:
                 s = replace(s, role=Role.CASCADE)
+        if s.role is Role.INITIATING and s.pattern.id == "process.killed" and s.rank < 0 and told_failure:
+            s = replace(s, role=Role.TEARDOWN)  # the shell tells of those that the launcher ended
+        told_failure = told_failure or (s.role is Role.INITIATING and s.rank >= 0)
         if s.role is Role.INITIATING and s.pattern.once:
             s = replace(s, role=Role.CASCADE) if s.pattern.id in told else s
             told.add(s.pattern.id)

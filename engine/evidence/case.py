@@ -16,6 +16,7 @@ from l4tui.engine.homes import Homes, spread
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
+from l4tui.engine.smallids import partners, present, stable_order
 from l4tui.engine.telemetry.curves import Outside
 
 if TYPE_CHECKING:
@@ -76,8 +77,13 @@ class Case:
     @cached_property
     def ranks(self) -> list[int]:
         """Ranks that wrote something in this attempt."""
-        found = np.unique(self.journal.rank[self.mask])
-        return [int(r) for r in found if r >= 0]
+        found: list[int] = present(self.journal.rank[self.mask]).tolist()
+        return found
+
+    def rows_of(self, rank: int) -> Ints:
+        """Return what a rank wrote in this attempt, ascending."""
+        rows = self.journal.rows_of(rank)
+        return rows[self.mask[rows]]
 
     @cached_property
     def world(self) -> int:
@@ -88,9 +94,9 @@ class Case:
     @cached_property
     def l4(self) -> Analysis:
         """What the statistical method finds in this attempt."""
-        from l4tui.engine.l4.pipeline import analyse  # sklearn (1.3 s of CPU) where ranks or nodes are many
+        from l4tui.engine.l4.pipeline import Analysis
 
-        return analyse(self)
+        return Analysis(self)
 
     def node_of(self, rank: int) -> str | None:
         """Return the rank's node, as the identity knows it or lines tell it."""
@@ -138,8 +144,10 @@ class Case:
         """Node of a source whose ranks all live on one; a node's name in the path counts too."""
         j = self.journal
         out: dict[int, str] = {}
+        order = stable_order(j.source)
+        at = np.searchsorted(j.source[order], np.arange(len(j.sources) + 1))
         for one, name in enumerate(j.sources):
-            nodes = {self.node_of(int(r)) for r in np.unique(j.rank[j.source == one]) if r >= 0} - {None}
+            nodes = {self.node_of(r) for r in present(j.rank[order[at[one] : at[one + 1]]]).tolist()} - {None}
             named = {n for n in (*j.nodes, *j.node_ranks) if n and n in name}
             if len(nodes) == 1:
                 out[one] = str(next(iter(nodes)))
@@ -199,8 +207,7 @@ class Case:
         own = self.mask & (j.rank >= 0) & (j.level <= Level.INFO)
         own &= ~np.isin(j.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK])
         own[[s.row for s in self.roles(Role.CASCADE, Role.TEARDOWN, Role.INITIATING)]] = False
-        rows = np.flatnonzero(own)
-        order = rows[np.argsort(j.rank[rows], kind="stable")]
+        order = j.by_rank[own[j.by_rank]]
         lives = {}
         for chunk in np.split(order, np.flatnonzero(np.diff(j.rank[order])) + 1) if len(order) else []:
             rank = int(j.rank[chunk[0]])
@@ -222,14 +229,13 @@ class Case:
     def marks(self) -> dict[int, tuple[int, int]]:
         """Last iteration (and its row) that each rank marked with the one kind of line that most ranks mark with."""
         j = self.journal
-        rows = np.flatnonzero(self.mask & j.marked & (j.rank >= 0) & (j.level <= Level.INFO))
+        rows = np.flatnonzero(self.mask & j.marked & (j.rank >= 0) & (j.event >= 0) & (j.level <= Level.INFO))
         if not len(rows):
             return {}
-        events, at = np.unique(j.event[rows], return_inverse=True)
-        writers = [len(np.unique(j.rank[rows[at == e]])) for e in range(len(events))]
-        lines = np.bincount(at)
-        best = max(range(len(events)), key=lambda e: (writers[e] > 1, writers[e] >= max(writers) / 2, int(lines[e])))
-        rows = rows[at == best]
+        writers, lines = partners(j.event[rows], j.rank[rows]), np.bincount(j.event[rows])
+        events, most = np.flatnonzero(lines).tolist(), int(writers.max())
+        best = max(events, key=lambda e: (writers[e] > 1, writers[e] >= most / 2, int(lines[e])))
+        rows = rows[j.event[rows] == best]
         rows = rows[np.lexsort((rows, j.iteration[rows], j.rank[rows]))]
         ranks = j.rank[rows]
         lasts = rows[np.append(ranks[1:] != ranks[:-1], True)]
@@ -239,10 +245,14 @@ class Case:
     def ticks(self) -> Ints:
         """Rows of the kind of line that marks most iterations, whoever writes it."""
         j = self.journal
-        rows = np.flatnonzero(self.mask & j.marked & (j.iteration >= 0) & (j.level <= Level.INFO))
-        events, at = np.unique(j.event[rows], return_inverse=True)
-        many = [len(np.unique(j.iteration[rows[at == e]])) for e in range(len(events))]
-        return rows[at == int(np.argmax(many))].astype(np.int64) if many else rows.astype(np.int64)
+        rows = np.flatnonzero(self.mask & j.marked & (j.iteration >= 0) & (j.event >= 0) & (j.level <= Level.INFO))
+        turns = partners(j.event[rows], j.iteration[rows])
+        return rows[j.event[rows] == int(np.argmax(turns))].astype(np.int64) if len(rows) else rows.astype(np.int64)
+
+    @cached_property
+    def _turns(self) -> int:
+        """How many iterations the finest marker tells."""
+        return len(present(self.journal.iteration[self.ticks]))
 
     def _marks_itself(self, rank: int) -> bool:
         """Tell whether a rank marks about as many iterations as the job's finest marker."""
@@ -252,8 +262,9 @@ class Case:
         event = int(j.event[self.marks[rank][1]])
         if len(self.ticks) and event == int(j.event[self.ticks[0]]):
             return True
-        own = np.unique(j.iteration[self.mask & j.marked & (j.event == event) & (j.rank == rank)])
-        return 3 * len(own) >= len(np.unique(j.iteration[self.ticks]))
+        rows = self.rows_of(rank)
+        own = np.unique(j.iteration[rows[j.marked[rows] & (j.event[rows] == event)]])
+        return 3 * len(own) >= self._turns
 
     def iteration_at(self, rank: int, row: int) -> int:
         """Return the iteration of a row: its own where its rank marks iterations, else the job's at that time."""
@@ -283,7 +294,8 @@ class Case:
     def stride(self, rank: int) -> int:
         """Return the usual number of iterations between two markers of a rank, 1 when unknown."""
         j = self.journal
-        marked = np.unique(j.iteration[self.mask & (j.rank == rank) & j.marked])
+        rows = self.rows_of(rank)
+        marked = np.unique(j.iteration[rows[j.marked[rows]]])
         return int(np.median(np.diff(marked[-9:]))) if len(marked) > 2 else 1
 
     def is_most(self, count: int) -> bool:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from l4tui.engine.model import UNKNOWN
 
+STATISTICS = frozenset(("spatial", "temporal", "error_time", "error_count", "setting"))  # too light to list a rank
+
 
 class Strength(IntEnum):
     """How much a finding weighs; a person can tell the three apart."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from l4tui.engine import stages
 from l4tui.engine.evidence.record import Journal
 from l4tui.engine.model import Flag, Kind
+from l4tui.engine.smallids import firsts
 from l4tui.engine.snapshot import Snapshot
 
 Ids = NDArray[np.int64]
@@ -35,7 +36,7 @@ def journal_from(snap: Snapshot) -> Journal:
         shape=snap.plans.shape[plan],
         line_class=snap.plans.line_class[plan],
         record=snap.record,
-        source=snap.source_of(np.arange(snap.length)),
+        source=np.repeat(snap.blocks.source, _sizes(snap)),
         line=physical_lines(snap),
         launcher=snap.ranks.kind[who] == Kind.LAUNCHER,
         nodes=snap.nodes,
@@ -52,7 +53,7 @@ def journal_from(snap: Snapshot) -> Journal:
 
 def _pids(snap: Snapshot) -> dict[int, int]:
     """Read the process in front of the first line of each speaker that has a rank."""
-    speakers, first = np.unique(snap.speaker, return_index=True)
+    speakers, first = firsts(snap.speaker)
     known = snap.ranks.rank[speakers] >= 0
     out: dict[int, int] = {}
     for speaker, entry in zip(speakers[known][:MOST_SPEAKERS].tolist(), first[known][:MOST_SPEAKERS], strict=True):
@@ -63,9 +64,12 @@ def _pids(snap: Snapshot) -> dict[int, int]:
 
 def physical_lines(snap: Snapshot) -> Ids:
     """Return the 1-based physical line of every entry."""
-    rows = np.arange(snap.length)
-    segments = np.cumsum((snap.flags & Flag.SEGMENT) != 0)
-    block = np.searchsorted(snap.blocks.first, rows, "right") - 1
-    first = snap.blocks.first[block]
-    line: Ids = snap.blocks.line[block] + (rows - first) - (segments - segments[first])
-    return line.astype(np.int64)
+    first, sizes = snap.blocks.first, _sizes(snap)
+    ahead = np.cumsum((snap.flags & Flag.SEGMENT) == 0)  # lines begun up to and with each entry
+    lines: Ids = ahead + np.repeat(snap.blocks.line - np.append(ahead, 0)[first], sizes)
+    return lines
+
+
+def _sizes(snap: Snapshot) -> Ids:
+    """Return how many entries each block has."""
+    return np.diff(np.append(snap.blocks.first, snap.length))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.evidence.case import Case, first_rows
+from l4tui.engine.evidence.figures import Figures
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.hint import named_first
-from l4tui.engine.evidence.straggler import LABEL, NUMBER
 from l4tui.engine.evidence.value import spots
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
+from l4tui.engine.smallids import present
 
 WINDOW = 10  # iterations before a jump that tell what is usual
 JUMP = 1.5  # times the usual value
@@ -141,7 +143,7 @@ def _loss_rows(case: Case) -> list[NDArray[np.int64]]:
     j = case.journal
     rows = np.flatnonzero(case.mask & (j.iteration >= 0))
     out = []
-    for event in np.unique(j.event[rows]).tolist():
+    for event in present(j.event[rows]).tolist():
         if "loss" not in j.templates[event].lower():
             continue
         mine = rows[j.event[rows] == event]
@@ -156,33 +158,42 @@ def _loss_rows(case: Case) -> list[NDArray[np.int64]]:
 
 def _losses(case: Case, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Median of the loss over the ranks, and first row, per iteration."""
-    values = np.array([_loss_in(text) for text in case.journal.read(rows)], dtype=np.float64)
+    values = _values(case, rows)
     known = ~np.isnan(values)
     rows, values = rows[known], values[known]
     iterations, first, at = np.unique(case.journal.iteration[rows], return_index=True, return_inverse=True)
-    order = np.argsort(at, kind="stable")
-    chunks = np.split(values[order], np.flatnonzero(np.diff(at[order])) + 1) if len(order) else []
-    return iterations, np.array([np.median(c) for c in chunks], dtype=np.float64), rows[first]
+    ordered = values[np.lexsort((values, at))]
+    lines = np.bincount(at, minlength=len(iterations))
+    begin = np.cumsum(lines) - lines
+    middle = (ordered[begin + (lines - 1) // 2] + ordered[begin + lines // 2]) / 2
+    return iterations, middle, rows[first]
 
 
-def _loss_in(text: str) -> float:
-    for match in NUMBER.finditer(text):
-        label = LABEL.search(text[: match.start()])
-        if label and label[1].lower().endswith("loss"):
-            return float(match[0])
-    return float("nan")
+def _values(case: Case, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Read the loss of each row, NaN where it tells none."""
+    figures = Figures(case.journal)
+    shape, shapes = figures.shapes_of(rows)
+    values = np.full(len(rows), np.nan)
+    for one in shapes:
+        slot = _loss_slot(figures.labels(one))
+        if slot is not None:
+            mine = np.flatnonzero(shape == one)
+            values[mine] = figures.columns(rows[mine], [slot])[:, 0]
+    return values
+
+
+def _loss_slot(labels: Sequence[str]) -> int | None:
+    return next((at for at, label in enumerate(labels) if label.lower().endswith("loss")), None)
 
 
 def _jump(values: NDArray[np.float64]) -> int | None:
-    for at in range(WINDOW, len(values)):
-        before = values[at - WINDOW : at]
-        before = before[~np.isnan(before)]
-        if len(before) < WINDOW // 2:
-            continue
-        usual, after = np.median(before), values[at : at + 3]
-        spread = np.median(np.abs(np.diff(before)))
-        if np.isnan(after).any() or not usual > 0:
-            continue
-        if (after > JUMP * usual).all() and after[0] - usual > SPREAD * max(spread, 1e-6):
-            return at
-    return None
+    """Return where values begin to be far above the `WINDOW` before them, as three in a row are."""
+    if len(values) <= WINDOW:
+        return None
+    before = np.lib.stride_tricks.sliding_window_view(values, WINDOW)[:-1]
+    usual = np.median(before, axis=1)
+    spread = np.median(np.abs(np.diff(before, axis=1)), axis=1)
+    ahead = np.append(values[WINDOW:], [np.inf, np.inf])
+    lowest = np.minimum(np.minimum(ahead[:-2], ahead[1:-1]), ahead[2:])
+    jumps = (usual > 0) & (lowest > JUMP * usual) & (ahead[:-2] - usual > SPREAD * np.maximum(spread, 1e-6))
+    return int(np.argmax(jumps)) + WINDOW if jumps.any() else None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from l4tui.engine.evidence.case import Case
-from l4tui.engine.evidence.finding import Finding, Place, Strength
+from l4tui.engine.evidence.finding import STATISTICS, Finding, Place, Strength
 from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.outcome import Outcome, outcome_of
@@ -40,7 +40,6 @@ ACTIONS = {
     "network": ("check cable and port of that node",),
     "storage": ("look at storage mounts of the node",),
 }  # fmt: skip
-STATISTICS = frozenset(("spatial", "temporal", "error_time", "error_count", "setting"))
 SLOWER = 1.2  # times the usual duration
 LEAST = 5  # iterations on either side of an onset
 GRACE_S = 60  # monitors sample late, clocks differ

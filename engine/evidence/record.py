@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
+from l4tui.engine.smallids import firsts, present, stable_order
 
 Ints = NDArray[np.int64]
 HABIT = 3  # rows that must follow a new beginning
@@ -78,8 +79,27 @@ class Journal:
     @cached_property
     def ranks(self) -> Ints:
         """Ranks that wrote something, ascending."""
-        found = np.unique(self.rank)
-        return found[found >= 0]
+        return present(self.rank)
+
+    @cached_property
+    def by_rank(self) -> Ints:
+        """Rows by rank, those of no rank first; a rank's own are ascending."""
+        return stable_order(self.rank)
+
+    @cached_property
+    def _ranked(self) -> Ints:
+        return self.rank[self.by_rank]
+
+    def rows_of(self, rank: int) -> Ints:
+        """Return the rows of a rank, ascending."""
+        begin, end = np.searchsorted(self._ranked, [rank, rank + 1])
+        return self.by_rank[begin:end]
+
+    @cached_property
+    def samples(self) -> dict[int, str]:
+        """The first text of every shape."""
+        shapes, first = firsts(self.shape)
+        return dict(zip(shapes.tolist(), self.read(first), strict=True))
 
     @cached_property
     def node_of(self) -> dict[int, str]:
@@ -99,8 +119,8 @@ class Journal:
         if not (told > 0).any():
             told = self._begun_again()
         out = np.where(self.rank >= 0, told, 0)
-        for one in range(len(self.sources)):
-            here = np.flatnonzero(self.source == one)
+        order = stable_order(self.source)
+        for here in np.split(order, np.flatnonzero(np.diff(self.source[order])) + 1) if len(order) else []:
             if (self.rank[here] >= 0).any():
                 out[here] = np.where(self.rank[here] >= 0, out[here], np.maximum.accumulate(out[here]))
             else:
@@ -111,8 +131,8 @@ class Journal:
         """Count, per rank, how often it goes back to launch or init after training; most ranks must."""
         out = np.zeros(len(self), dtype=np.int64)
         names = [self.stages.index(s) for s in ("launch", "init", "train")]
-        order = np.argsort(self.rank, kind="stable")
-        order = order[(self.rank[order] >= 0) & (self.stage[order] >= 0)]
+        order = self.by_rank
+        order = order[(self._ranked >= 0) & (self.stage[order] >= 0)]
         if not len(order):
             return out
         began = 0
@@ -132,8 +152,7 @@ class Journal:
     def _carried(self, known: Ints) -> Ints:
         """Carry a growing count to the rows of a rank that have no stage."""
         out = known.copy()
-        order = np.argsort(self.rank, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(self.rank[order])) + 1):
+        for rows in np.split(self.by_rank, np.flatnonzero(np.diff(self._ranked)) + 1):
             out[rows] = np.maximum.accumulate(out[rows])
         return out
 

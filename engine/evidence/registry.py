@@ -23,12 +23,14 @@ MODULES = (
     "l4tui.engine.evidence.straggler",
     "l4tui.engine.evidence.setting",
     "l4tui.engine.evidence.hint",
-    "l4tui.engine.evidence.spatial",
     "l4tui.engine.evidence.temporal",
     "l4tui.engine.evidence.errors",
 )
 
-AFTERWARDS = ("l4tui.engine.evidence.machine",)  # what looks for reasons of what the others found
+AFTERWARDS = (  # what looks at what the others found
+    "l4tui.engine.evidence.machine",
+    "l4tui.engine.evidence.spatial",
+)
 
 
 def judges() -> Iterator[Judge]:

@@ -14,6 +14,7 @@ from l4tui.engine.model import NO_TIME, UNKNOWN
 KIND = "silence"
 MOST = 0.6  # share of ranks that must have written the line that a silent one lacks
 FEW = 1 / 3  # a larger silent share accuses nobody
+LEAST_GAP, LEAST_GAP_NS = 3, 1e9  # iterations, nanoseconds by which an early end is behind the others
 ALIVE = 5  # lines a rank must have written to be missed
 LEAST_NODES = 3
 
@@ -156,8 +157,8 @@ def _stopped(case: Case) -> list[Finding]:
     if len(lives) < 3:
         return []
     out = []
-    for rank, life in lives.items():
-        others = [o for r, o in lives.items() if r != rank]
+    for rank in _early(case, lives):
+        life, others = lives[rank], [o for r, o in lives.items() if r != rank]
         behind = _behind(case, life, others)
         if behind >= Strength.WEAK:
             out.append(
@@ -177,6 +178,18 @@ def _stopped(case: Case) -> list[Finding]:
     return out if len(out) <= FEW * len(lives) else []
 
 
+def _early(case: Case, lives: dict[int, Life]) -> list[int]:
+    """Return the ranks that stopped enough before the last one to be behind: to compare all with all takes long."""
+    last_mark = max((case.marks[r][0] for r in lives if r in case.marks), default=UNKNOWN)
+    last_time = max(life.last_time for life in lives.values())
+    return [
+        rank
+        for rank, life in lives.items()
+        if (rank in case.marks and last_mark - case.marks[rank][0] > LEAST_GAP)
+        or (life.last_time != NO_TIME and last_time - life.last_time > LEAST_GAP_NS)
+    ]
+
+
 def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
     """Compare the end of one stream with the ends of the others, in iterations, else in time."""
     marks = [case.marks[o.rank][0] for o in others if o.rank in case.marks]
@@ -184,7 +197,7 @@ def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
         ends, last = np.array(marks), case.marks[life.rank][0]
         strides = max(1, int(np.median(ends)) // 50)
         gap = int(np.quantile(ends, 0.25)) - last
-        return Strength.STRONG if gap > max(3, strides) else Strength.NONE
+        return Strength.STRONG if gap > max(LEAST_GAP, strides) else Strength.NONE
     times = np.array([o.last_time for o in others if o.last_time != NO_TIME])
     if life.last_time == NO_TIME or len(times) < 2:
         return Strength.NONE
@@ -192,7 +205,7 @@ def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
     span = float(np.median(times) - life.first_time)
     gap_ns = float(np.quantile(times, 0.25) - life.last_time)
     habit = _habit(case, life)
-    if gap_ns > max(8 * spread, 0.1 * span, 20 * habit, 1e9):
+    if gap_ns > max(8 * spread, 0.1 * span, 20 * habit, LEAST_GAP_NS):
         return Strength.STRONG if not victims(case) else Strength.WEAK
     return Strength.NONE
 

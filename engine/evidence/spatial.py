@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from l4tui.engine.evidence.case import Case
-from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.finding import STATISTICS, Finding, Strength
 from l4tui.engine.l4.ranker import more, rows_of
 from l4tui.engine.l4.spatial import LEAST_FOREST, LEAST_UNITS, Anomaly
 from l4tui.engine.l4.words import sentence
@@ -12,6 +12,11 @@ KIND = "spatial"
 WEAK_DEGREE, STRONG_DEGREE = 0.5, 0.8  # with few peers: a squared z of 16 or 64 above the median
 STRONG_Z = 8.0  # of a forest's score
 SHOWN = 20  # lines
+
+
+def explain(case: Case, found: list[Finding]) -> list[Finding]:
+    """Judge where something heavier speaks against somebody: alone it could not accuse, and a forest costs seconds."""
+    return judge(case) if any(f.kind not in STATISTICS for f in found) else []
 
 
 def judge(case: Case) -> list[Finding]:

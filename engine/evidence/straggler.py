@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.evidence.case import Case, word_ranks
+from l4tui.engine.evidence.figures import Figures
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.record import Ints
+from l4tui.engine.smallids import present, stable_order
 
 KIND = "straggler"
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=\s?(?:ms|us|s|sec|x|%)?(?![\w.]))")
-LABEL = re.compile(r"([A-Za-z_][\w/\-]*)\W*$")
 WORK = re.compile(
     r"data|load|fetch|fwd|forward|comput|local|busy|host|read|prep|batch_(?:gen|cost)|input|collate", re.IGNORECASE
 )
@@ -33,8 +34,9 @@ RUN = 5  # points that a run of slow iterations must reach: one for, two against
 def judge(case: Case) -> list[Finding]:
     """Accuse a rank whose own work takes much longer than that of its peers, iteration after iteration."""
     best: dict[int, tuple[float, Finding]] = {}
-    for rows in _events(case):
-        for finding, weight in _of_event(case, rows):
+    figures = Figures(case.journal)
+    for rows in _events(case, figures):
+        for finding, weight in _of_event(case, rows, figures):
             if finding.rank not in best or weight > best[finding.rank][0]:
                 best[finding.rank] = (weight, finding)
     found = [f for _, f in best.values()]
@@ -44,49 +46,46 @@ def judge(case: Case) -> list[Finding]:
     return found if limit * len(found) <= len(case.ranks) else []
 
 
-def _events(case: Case) -> list[Ints]:
-    """Rows of events that several ranks write in many iterations."""
+def _events(case: Case, figures: Figures) -> list[Ints]:
+    """Rows of events with a duration in them that several ranks write in many iterations."""
     j = case.journal
     rows = np.flatnonzero(case.mask & (j.rank >= 0) & (j.iteration >= 0))
-    order = rows[np.argsort(j.event[rows], kind="stable")]
+    order = rows[stable_order(j.event[rows])]
     out = []
     for chunk in np.split(order, np.flatnonzero(np.diff(j.event[order])) + 1) if len(order) else []:
-        if len(chunk) < LEAST_RANKS * LEAST_ITERATIONS:
+        if len(chunk) < LEAST_RANKS * LEAST_ITERATIONS or not _durations(_usual(chunk, figures)[1]):
             continue
-        iterations = np.unique(j.iteration[chunk])
-        if len(np.unique(j.rank[chunk])) >= LEAST_RANKS and len(iterations) >= LEAST_ITERATIONS:
+        iterations = present(j.iteration[chunk])
+        if len(present(j.rank[chunk])) >= LEAST_RANKS and len(iterations) >= LEAST_ITERATIONS:
             if len(chunk) > MOST_ROWS:
                 chunk = chunk[np.isin(j.iteration[chunk], iterations[:: len(chunk) // MOST_ROWS + 1])]
             out.append(chunk.astype(np.int64))
     return out
 
 
-def _numbers(texts: list[str]) -> tuple[NDArray[np.float64], list[str], NDArray[np.bool_]]:
-    """Numbers of each text as a row, the labels in front of them, and which texts have the usual count."""
-    found = [NUMBER.findall(t) for t in texts]
-    usual = Counter(map(len, found)).most_common(1)[0][0]
-    if usual == 0:
-        return np.empty((0, 0)), [], np.zeros(len(texts), dtype=np.bool_)
-    fits = np.array([len(f) == usual for f in found])
-    table = np.array([[float(v) for v in f] for f, ok in zip(found, fits, strict=True) if ok], dtype=np.float64)
-    sample = next(t for t, ok in zip(texts, fits, strict=True) if ok)
-    labels = []
-    for match in NUMBER.finditer(sample):
-        label = LABEL.search(sample[: match.start()])
-        labels.append(label[1] if label else "")
-    return table.reshape(-1, usual), labels, fits
+def _usual(rows: Ints, figures: Figures) -> tuple[Ints, tuple[str, ...]]:
+    """Return the rows with the usual count of numbers, and the words in front of them."""
+    shape, shapes = figures.shapes_of(rows)
+    lines, of_shape = Counter[int](), np.bincount(shape)
+    for one in shapes:
+        lines[len(figures.labels(one))] += int(of_shape[one])
+    count = lines.most_common(1)[0][0]
+    alike = [one for one in shapes if len(figures.labels(one)) == count]
+    return rows if len(alike) == len(shapes) else rows[np.isin(shape, alike)], figures.labels(alike[0])
 
 
-def _of_event(case: Case, rows: Ints) -> list[tuple[Finding, float]]:
-    j = case.journal
-    table, labels, fits = _numbers(j.read(rows))
-    rows = rows[fits]
-    out = []
-    for slot, label in enumerate(labels):
-        if NOT_TIME.search(label) or not WORK.search(label):
-            continue
-        out += _of_slot(case, rows, table[:, slot], label)
-    return out
+def _durations(labels: Sequence[str]) -> list[int]:
+    """Return which of the numbers tell how long a rank was at its own work."""
+    return [at for at, label in enumerate(labels) if WORK.search(label) and not NOT_TIME.search(label)]
+
+
+def _of_event(case: Case, rows: Ints, figures: Figures) -> list[tuple[Finding, float]]:
+    rows, labels = _usual(rows, figures)
+    slots = _durations(labels)
+    table = figures.columns(rows, slots)
+    fits = ~np.isnan(table).any(axis=1)
+    rows, table = rows[fits], table[fits]
+    return [found for at, slot in enumerate(slots) for found in _of_slot(case, rows, table[:, at], labels[slot])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,8 @@ class Spot:
 def spots(case: Case) -> list[Spot]:
     """Return every iteration and kind of line with a non-finite value, first ones first."""
     j = case.journal
-    shapes, first = np.unique(j.shape, return_index=True)
     skeletons: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for shape, text in zip(shapes.tolist(), j.read(first.astype(np.int64)), strict=True):
+    for shape, text in j.samples.items():
         bad = bool(BAD.search(text))
         skeleton = _NUMBER.sub("#", BAD.sub("#", text))
         skeletons[skeleton][0 if bad else 1].append(shape)

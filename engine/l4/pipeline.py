@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from l4tui.engine.evidence.case import Case
+from l4tui.engine.evidence.record import Ints
 from l4tui.engine.evidence.roots import line_ranges
 from l4tui.engine.l4 import spatial, temporal
 from l4tui.engine.l4.counts import Counts, Mask, Unit, by_node, by_rank, counted_rows, marking
@@ -17,34 +19,42 @@ from l4tui.engine.l4.words import iteration_sentence
 MOST_LINES = 50  # line ranges of an iteration
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=False)
 class Analysis:
-    """What the method finds; `usual` marks the events that the healthy jobs removed."""
+    """What the method finds in an attempt; each part when it is first asked for."""
 
-    usual: Mask
-    ranks: Spatial
-    nodes: Spatial
-    temporal: Temporal
+    case: Case
+    random_state: int = 0
+
+    @cached_property
+    def usual(self) -> Mask:
+        """Events that the healthy jobs removed."""
+        baseline, journal = self.case.baseline, self.case.journal
+        return np.zeros(len(journal.templates), np.bool_) if baseline is None else baseline.usual(journal)
+
+    @cached_property
+    def _rows(self) -> Ints:
+        return counted_rows(self.case, self.usual | marking(self.case))
+
+    @cached_property
+    def ranks(self) -> Spatial:
+        """How anomalous each rank is."""
+        return spatial.compare(by_rank(self.case, self._rows), random_state=self.random_state)
+
+    @cached_property
+    def nodes(self) -> Spatial:
+        """How anomalous each node is."""
+        return _nodes(self.case, by_node(self.case, self._rows), self.ranks, self.random_state)
+
+    @cached_property
+    def temporal(self) -> Temporal:
+        """Which iterations are unlike those before them."""
+        every = counted_rows(self.case, np.zeros(len(self.usual), np.bool_))
+        return temporal.compare(self.case, every, self.usual)
 
     def degrees(self) -> dict[Unit, tuple[int, float]]:
         """Return place and anomaly degree of every rank (int) and node (str)."""
         return {**self.ranks.places(), **self.nodes.places()}
-
-
-def analyse(case: Case, *, random_state: int = 0) -> Analysis:
-    """Run the method on an attempt."""
-    j = case.journal
-    nothing = np.zeros(len(j.templates), dtype=np.bool_)
-    usual = nothing if case.baseline is None else case.baseline.usual(j)
-    rows = counted_rows(case, usual | marking(case))
-    ranks = spatial.compare(by_rank(case, rows), random_state=random_state)
-    every = counted_rows(case, nothing)
-    return Analysis(
-        usual=usual,
-        ranks=ranks,
-        nodes=_nodes(case, by_node(case, rows), ranks, random_state),
-        temporal=temporal.compare(case, every, usual),
-    )
 
 
 def _nodes(case: Case, counts: Counts, ranks: Spatial, random_state: int) -> Spatial:

@@ -38,10 +38,8 @@ class Scan:
 
 def scan(journal: Journal, library: Library, clock: Callable[[], float] = time.perf_counter) -> Scan:
     """Match the library against every shape and, where a key is present, against its lines."""
-    shapes, first = np.unique(journal.shape, return_index=True)
-    texts = journal.read(first.astype(np.int64))
     wanted: dict[int, list[Pattern]] = {}
-    for shape, text in zip(shapes.tolist(), texts, strict=True):
+    for shape, text in journal.samples.items():
         zeroed = zero_digits(text)
         found = [p for p in library.patterns if p.may_match(zeroed)]
         if found:

@@ -129,7 +129,8 @@ def _judge(job: Job, snap: Snapshot, args: argparse.Namespace, baseline: Baselin
             job.release()
     outside = Shelf().outside(snap, job.options.beside, job.options.utc_offset_s)
     found = diagnose_snapshot(snap, args.ranker, baseline, _suspicions(args.suspect, snap), outside)
-    degrees, iterations = found.case.l4.degrees(), iteration_tables(found.case)
+    suspected = found.blame.ranks or found.blame.nodes  # else nothing is shown of degrees: a forest costs seconds
+    degrees, iterations = found.case.l4.degrees() if suspected else {}, iteration_tables(found.case)
     divergence = divergence_tables(snap, load())
     return build_report(
         snap,

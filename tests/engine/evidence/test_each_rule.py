@@ -12,7 +12,7 @@ import pytest
 from l4tui.engine.evidence import jobwide, unowned
 from l4tui.engine.evidence.case import Case, Suspicion
 from l4tui.engine.evidence.record import Said, journal_of
-from l4tui.engine.evidence.registry import MODULES
+from l4tui.engine.evidence.registry import AFTERWARDS, MODULES
 from l4tui.engine.homes import find_homes
 from l4tui.engine.library.matching import scan
 from l4tui.engine.model import Level
@@ -38,6 +38,7 @@ JOBS: dict[str, tuple[Builder, str]] = {
     "progress_gap._iterations": (jobs.iterations, RANK),
     "progress_gap._stacks": (jobs.stacks, RANK),
     "progress_gap._dumps": (jobs.dumps, RANK),
+    "progress_gap._blocked": (jobs.blocked, RANK),
     "silence._frozen": (jobs.frozen, RANK),
     "silence._lacks_report": (jobs.lacks_report, RANK),
     "silence._vanished": (jobs.vanished, NODES_RANKS),
@@ -79,7 +80,8 @@ def case_of(lines: Iterable[Said], world: int, suspicions: tuple[Suspicion, ...]
 def rules() -> dict[str, Callable[[Case], list[object]]]:
     """Every function that a judge asks, or the judge itself where it asks none."""
     out = {}
-    for module in [*map(import_module, MODULES), jobwide, unowned]:
+    later = [m for m in map(import_module, AFTERWARDS) if hasattr(m, "judge")]
+    for module in [*map(import_module, MODULES), *later, jobwide, unowned]:
         short = module.__name__.rpartition(".")[2]
         parts = re.findall(r"\*(_\w+)\(case\)", inspect.getsource(module.judge))
         out |= {f"{short}.{part}": getattr(module, part) for part in parts or ["judge"]}
