@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from l4tui.engine.divergence import Follows, Survey, survey
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FIRST = 1 << 20  # lines gathered before there is anything to see
 MOST = 1 << 22  # and at a time from then on: two seconds
+PAUSE_S = 0.02  # in which another thread gets the lock: who has just given it back would else be the first to take it
 
 
 class Study(NamedTuple):
@@ -35,7 +36,7 @@ class Analyst:
     def __init__(self) -> None:
         self._builder, self._progress = RowBuilder(), Progress()
         self._gathering, self._counting = Lock(), Lock()
-        self._is_closed = False
+        self._closed = Event()
         self._last: tuple[Snapshot, RowTable] | None = None
 
     def table(self, snapshot: Snapshot) -> RowTable:
@@ -57,7 +58,7 @@ class Analyst:
 
     def close(self) -> None:
         """Let a study that is under way end soon."""
-        self._is_closed = True
+        self._closed.set()
 
     @property
     def timeline(self) -> Timeline:
@@ -74,7 +75,7 @@ class Analyst:
     def study(self, snapshot: Snapshot, *, final: bool) -> Study:
         """Compare the ranks of a snapshot; `final`: nothing more will be written."""
         table = self.table(snapshot)
-        while lacks(snapshot, table) and not self._is_closed:
+        while lacks(snapshot, table) and not self._closed.wait(PAUSE_S):
             table = self.table(snapshot)
         with self._counting:
             ranks = self._progress.update(snapshot)

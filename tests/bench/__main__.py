@@ -3,7 +3,8 @@
 usage: python -m tests.bench [--bytes 1GB] [--ranks 256] [--folder DIR] [--screen] [--peers VENV]
 
 Logs come from the demo's simulator and stay in --folder for the next run. Peers that are not installed are left out:
-lnav, grep and wc from the PATH, drain3 from this environment, toolong and logmerger from the environment --peers.
+lnav, less, grep and wc from the PATH, drain3 from this environment, toolong and logmerger from the environment --peers.
+What has a screen is run on a terminal until it uses no more CPU: that is when a person has the file before them.
 CPU seconds are those of the process and of all its children, RSS is the sum over them, sampled.
 """
 
@@ -13,19 +14,16 @@ import argparse
 import json
 import os
 import platform
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from tests.bench.peers import peers
 from tests.bench.processes import Cost, measure
-
-DRAINED = 50_000  # lines given to drain3 one by one; the rest is extrapolated
 
 
 @dataclass(frozen=True)
@@ -74,43 +72,6 @@ def ours(files: list[Path], cache: Path) -> list[Row]:
     return rows
 
 
-def peers(files: list[Path], one: Path, venv: Path | None) -> list[Row]:
-    """Measure what is installed on the same text, as one file where a peer wants one."""
-    size = one.stat().st_size
-    rows = []
-    commands = {
-        "lnav -n -q (finds line ends, prints nothing)": ["lnav", "-n", "-q", "-c", ":goto 100%", str(one)],
-        "lnav -n (prints every line)": ["lnav", "-n", str(one)],
-        "grep -c 'iteration 77'": ["grep", "-c", "iteration 77", *map(str, files)],
-        "wc -l": ["wc", "-l", *map(str, files)],
-    }
-    if venv is not None:
-        commands["logmerger (prints every line)"] = [str(venv / "bin" / "logmerger"), "--output", "-", str(one)]
-        commands["toolong --merge"] = [str(venv / "bin" / "tl"), "--merge", str(one)]
-    for name, command in commands.items():
-        if shutil.which(command[0]):
-            rows.append(Row(name, measure(command), size))
-    rows.append(drain3(one))
-    return rows
-
-
-def drain3(one: Path) -> Row:
-    """Measure drain3 called for every line, on the first of them."""
-    from drain3 import TemplateMiner
-    from drain3.template_miner_config import TemplateMinerConfig
-
-    miner = TemplateMiner(config=TemplateMinerConfig())
-    with one.open("rb") as file:
-        lines = [file.readline().decode("utf-8", "replace").rstrip("\n") for _ in range(DRAINED)]
-    size = sum(len(line) + 1 for line in lines)
-    began, wall = time.process_time(), time.monotonic()
-    for line in lines:
-        miner.add_log_message(line)
-    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    cost = Cost(time.monotonic() - wall, time.process_time() - began, rss, "")
-    return Row("drain3, every line", cost, size, f"first {DRAINED:,} lines")
-
-
 def table(rows: list[Row]) -> str:
     """Lay the rows out under a head; ratios are to l4tui in one process."""
     unit = rows[0].size / 1e6 / rows[0].cost.cpu
@@ -140,7 +101,7 @@ def main() -> None:
     print(f"{date.today()}, {platform.machine()}, {cores} cores, load {load:.1f}, Python {platform.python_version()}")
     print(f"{sum(file.stat().st_size for file in files):,} bytes in {len(files)} files, {args.ranks} ranks\n")
     with tempfile.TemporaryDirectory() as cache:
-        print(table([*ours(files, Path(cache)), *peers(files, one, args.peers)]))
+        print(table([*ours(files, Path(cache)), *(Row(*peer) for peer in peers(files, one, args.peers))]))
     if args.screen:
         from tests.bench.screen import screen_table
 
