@@ -26,7 +26,8 @@ _INSIDE = (
     (
         "eval",
         re.compile(
-            r"\b(?:evaluat\w*|validat\w*|eval_step|run_eval|test_step)\s*\(|\bin (?:evaluat|validat)\w*|"
+            r"\b(?:evaluat\w*|validat\w*(?<!args)(?<!config)(?<!options)|eval_step|run_eval|test_step)\s*\(|"
+            r"\bin (?:evaluat|validat)(?!\w*(?:arg|conf|opt|param|schema|input))\w*|"
             r"/(?:eval|valid)\w*\.py\""
         ),
     ),

@@ -41,15 +41,18 @@ def deaths(case: Case) -> list[Death]:
     for s in case.sightings:
         if s.pattern.blames is not Blames.EXIT:
             continue
-        code, signal = int(s.groups.get("exitcode", 0)), int(s.groups.get("signal", 0))
+        code, signal = int(s.groups.get("exitcode", s.groups.get("exit", 0))), int(s.groups.get("signal", 0))
         signal = signal or WORDS.get(s.groups.get("how", ""), 0) or wrapped.get(s.row, 0)
         if code < 0 or code > 128:
             signal = -code if code < 0 else code - 128
         ranks = [s.rank] if s.rank >= 0 and "rank" not in s.groups else case.subjects(s)
         if not ranks and s.groups.get("pid", "").isdigit():
             ranks = _by_table(case, s)
-        node = _of_agent(case, s, ranks)
-        ranks = [UNKNOWN] if node is not None or not ranks else ranks
+        node = _of_agent(case, s, ranks) or (_of_place(case, s) if not ranks else None)
+        if node is not None:
+            there = case.on_node(node)
+            ranks = there if len(there) == 1 else []
+        ranks = ranks or [UNKNOWN]
         found += [Death(r, signal, code, s, lost or s.groups.get("pid") in forced, node) for r in ranks]
     return found
 
@@ -61,6 +64,13 @@ def _of_agent(case: Case, s: Sighting, tasks: list[int]) -> str | None:
         return None
     there = {*case.journal.node_ranks.get(node, ()), *case.on_node(node)}
     return node if len(there) > len(tasks) and not there.issuperset(tasks) else None
+
+
+def _of_place(case: Case, s: Sighting) -> str | None:
+    """Return the node that a launcher of nodes names, or on whose behalf it writes."""
+    if s.pattern.id != "node.exit-code":
+        return None
+    return s.groups.get("node") or case.node_at(s.row)
 
 
 def _wrapped(case: Case) -> dict[int, int]:

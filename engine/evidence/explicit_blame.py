@@ -141,10 +141,13 @@ def _compared(case: Case) -> list[Finding]:
 def _differs(
     case: Case, rank: int, accused: list[int], strength: Strength, rows: tuple[int, ...], pattern: Pattern
 ) -> Finding:
+    words = f"{word_ranks(accused)} differ{'s' * (len(accused) == 1)} from the rest: {pattern.meaning}"
+    if strength is Strength.WEAK and len(accused) > 1:
+        words = f"{word_ranks(accused)} differ from each other, and no majority tells who is right: {pattern.meaning}"
     return Finding(
         KIND,
         strength,
-        f"{word_ranks(accused)} differ{'s' * (len(accused) == 1)} from the rest: {pattern.meaning}",
+        words,
         rank,
         None,
         rows,

@@ -31,13 +31,30 @@ def judge(case: Case) -> list[Finding]:
     began = {rank: _time(case, found) for rank, found in ranks.items()}
     known = [t for t in began.values() if t != NO_TIME]
     first = min(known) if known else NO_TIME
-    out = [_of_rank(case, rank, found, began[rank], first) for rank, found in ranks.items()]
+    after = _followers(case, ranks)
+    out = [_of_rank(case, rank, found, began[rank], first, rank in after) for rank, found in ranks.items()]
     for node, found in nodes.items():
         ranks_there = case.on_node(node)
         if len({case.node_of(r) for r in case.ranks} - {None}) > 1 or not ranks_there or _stands_alone(found):
             out.append(_of_node(node, found))
             told = {s.rank for s in found if s.rank >= 0 and s.pattern.blames is Blames.NODE}
             out += [_teller(rank, found) for rank in sorted(told)]
+    return out
+
+
+def _followers(case: Case, ranks: dict[int, list[Sighting]]) -> set[int]:
+    """Ranks that raised, all in words that no entry knows, below what a rank alone had raised in the same source."""
+    j = case.journal
+    same: dict[int, list[int]] = defaultdict(list)
+    for rank, found in ranks.items():
+        same[int(j.event[found[0].row])].append(rank)
+    alone = [ranks[few[0]][0].row for few in same.values() if len(few) == 1]
+    out: set[int] = set()
+    for many in same.values():
+        rows = [ranks[r][0] for r in many]
+        plain = len(many) > 1 and all(s.pattern.id == "python.exception" for s in rows)
+        if plain and any(all(j.source[s.row] == j.source[a] and a < s.row for s in rows) for a in alone):
+            out |= set(many)
     return out
 
 
@@ -69,9 +86,9 @@ def _time(case: Case, found: list[Sighting]) -> int:
     return int(times.min()) if len(times) else NO_TIME
 
 
-def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int) -> Finding:
+def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int, follows: bool) -> Finding:
     lead = min(found, key=lambda s: (not s.pattern.strong, s.copied, s.pattern.id == "python.exception", s.row))
-    late = time != NO_TIME and first != NO_TIME and time - first > TOGETHER
+    late = follows or (time != NO_TIME and first != NO_TIME and time - first > TOGETHER)
     strength = Strength.STRONG if lead.pattern.strong and not late else Strength.WEAK
     own = [s for s in found if not s.copied] or found
     iteration = case.iteration_at(rank, own[0].row) if not own[0].copied else UNKNOWN

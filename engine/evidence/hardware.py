@@ -20,7 +20,7 @@ def judge(case: Case) -> list[Finding]:
         rank, node = s.rank, None
         if p.blames is Blames.NODE:
             rank = next(iter(case.subjects(s)), UNKNOWN)
-            named = s.groups.get("node", s.groups.get("node2"))
+            named = s.groups.get("node", s.groups.get("node2", s.groups.get("host")))
             node = case.homes.address.get(named or "", named) or case.node_at(s.row)
         if rank < 0 and node is None:
             node = case.node_at(s.row)

@@ -20,7 +20,7 @@ def judge(case: Case) -> list[Finding]:
     """Accuse the rank that stopped first, ran ahead, or was somewhere else."""
     if case.completed:
         return []
-    return [*_counters(case), *_operations(case), *_iterations(case), *_stacks(case), *_dumps(case)]
+    return [*_counters(case), *_operations(case), *_iterations(case), *_stacks(case), *_dumps(case), *_blocked(case)]
 
 
 def _finding(
@@ -174,3 +174,15 @@ def _dumps(case: Case) -> list[Finding]:
         words = f"stood at {where} when its stack was dumped, its peers at {usual}"
         out.append(_finding(case, rank, Strength.STRONG, words, (row,), "hang"))
     return out
+
+
+def _blocked(case: Case) -> list[Finding]:
+    """The few ranks whose watchdog thread itself was stuck, while their peers tell of something else."""
+    stuck: dict[int, int] = {}
+    for s in case.of("c10d.watchdog-stuck"):
+        if s.rank >= 0:
+            stuck.setdefault(s.rank, s.row)
+    if not _is_minority(len(stuck), len(case.ranks)) or 2 * len(set(victims(case)) - set(stuck)) <= len(case.ranks):
+        return []
+    words = "was stuck in a call to the GPU or its library: its watchdog thread did not move"
+    return [_finding(case, rank, Strength.STRONG, words, (row,), "hang") for rank, row in stuck.items()]

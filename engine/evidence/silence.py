@@ -17,6 +17,7 @@ FEW = 1 / 3  # a larger silent share accuses nobody
 LEAST_GAP, LEAST_GAP_NS = 3, 1e9  # iterations, nanoseconds by which an early end is behind the others
 ALIVE = 5  # lines a rank must have written to be missed
 LEAST_NODES = 3
+QUOTED = 120  # characters of a rank's last line
 
 
 def judge(case: Case) -> list[Finding]:
@@ -78,7 +79,7 @@ def _lacks_report(case: Case) -> list[Finding]:
         Finding(
             KIND,
             Strength.WEAK if explained else Strength.STRONG,
-            f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote",
+            f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote{_last_words(case, r)}",
             r,
             None,
             _last_row(case, r),
@@ -151,6 +152,13 @@ def _last_row(case: Case, rank: int) -> tuple[int, ...]:
     return (life.last_row,) if life else ()
 
 
+def _last_words(case: Case, rank: int) -> str:
+    """Quote what the rank said last of its own accord."""
+    life = case.lives.get(rank)
+    text = case.journal.text(life.last_row).strip()[:QUOTED] if life else ""
+    return f"; its last line: {text}" if text else ""
+
+
 def _stopped(case: Case) -> list[Finding]:
     """Accuse a rank whose stream ends long before those of its peers, who go on with the same kind of lines."""
     lives = {r: life for r, life in case.lives.items() if life.lines >= ALIVE}
@@ -165,7 +173,7 @@ def _stopped(case: Case) -> list[Finding]:
                 Finding(
                     KIND,
                     behind,
-                    f"{word_ranks([rank])} fell silent while its peers went on",
+                    f"{word_ranks([rank])} fell silent while its peers went on{_last_words(case, rank)}",
                     rank,
                     None,
                     (life.last_row,),

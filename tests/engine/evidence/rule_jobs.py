@@ -381,3 +381,13 @@ def told_to_stop(which: int, who: int, world: int, step: int) -> list[Said]:
             launcher("slurmstepd: error: *** STEP 5.0 ON n7 CANCELLED AT 2026-05-05T05:05:05 ***"),
         ]
     return [*steps(range(world), step), *(said(r, "received signal SIGTERM, will stop", step) for r in range(world))]
+
+
+def blocked(which: int, who: int, world: int, step: int) -> list[Said]:
+    text = (
+        "ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress",
+        "Heartbeat monitor timed out! Process will be terminated after dumping debug info. workMetaList_.size()=1",
+        "ProcessGroupNCCL's watchdog got stuck for 600 seconds",
+    )[which]
+    lines = [*steps(range(world), step), said(who, text, step, level=Level.ERROR)]
+    return [*lines, *(x for r in others(who, world) for x in closed(r, step))]
