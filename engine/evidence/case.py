@@ -291,6 +291,13 @@ class Case:
             return at + int(bool(self.journal.marked[row]))
         return max(at + 1, min(at + stride, int(self.journal.iteration[self.ticks].max()) + 1))
 
+    def iteration_stuck(self, rank: int) -> int:
+        """Return the iteration in which a rank kept its peers waiting: its own where it marks some, else the job's."""
+        own = self.iteration_of(rank)
+        if rank not in self.lives or self._marks_itself(rank) or not len(self.ticks):
+            return own
+        return max(own, int(self.journal.iteration[self.ticks].max()) + 1)
+
     def stride(self, rank: int) -> int:
         """Return the usual number of iterations between two markers of a rank, 1 when unknown."""
         j = self.journal

@@ -26,7 +26,7 @@ def judge(case: Case) -> list[Finding]:
 def _finding(
     case: Case, rank: int, strength: Strength, sentence: str, rows: tuple[int, ...], cause: str, *, root: bool = True
 ) -> Finding:
-    iteration = case.iteration_of(rank)
+    iteration = case.iteration_stuck(rank)
     return Finding(KIND, strength, f"{word_ranks([rank])} {sentence}", rank, None, rows, root, iteration, "", cause)
 
 

@@ -84,7 +84,7 @@ def _lacks_report(case: Case) -> list[Finding]:
             None,
             _last_row(case, r),
             False,
-            case.iteration_of(r),
+            case.iteration_stuck(r),
             "",
             "hang",
         )

@@ -54,9 +54,7 @@ def call_sites(case: Case, ranks: list[int]) -> dict[int, tuple[str, int]]:
 def _are_frames(case: Case) -> NDArray[np.bool_]:
     """Tell for each row whether it is a frame of a traceback; a shape's first line stands for all of it."""
     j = case.journal
-    shapes, first = np.unique(j.shape, return_index=True)
-    texts = j.read(first.astype(np.int64))
-    frames = [s for s, text in zip(shapes.tolist(), texts, strict=True) if text.lstrip().startswith('File "')]
+    frames = [shape for shape, text in j.samples.items() if text.lstrip().startswith('File "')]
     return np.isin(j.shape, frames)
 
 

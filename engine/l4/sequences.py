@@ -15,6 +15,7 @@ LONGEST = 256  # events of one iteration that are compared: the first to appear
 USUAL = 0.5  # share of the iterations that makes an event part of the usual sequence
 APART = 8.0  # distance of an unusual event from the last usual one, in places of the sequence
 TICKS = (10**9, 10**6)  # ns that a clock may count in
+PASSING = ("checkpoint", "eval")  # what training is interrupted by
 STEP = 1.0  # distance for each doubling of an event's count
 
 
@@ -68,23 +69,48 @@ def sequences_of(case: Case, rows: Ints) -> Sequences:
 
 
 def _seconds(journal: Journal, rows: Ints, iterations: Ints) -> tuple[Floats, float]:
-    """Return durations (from marker to marker, in the median over ranks) and the clock's tick."""
-    marked = rows[journal.marked[rows] & (journal.time[rows] != NO_TIME) & (journal.level[rows] < Level.ERROR)]
-    out = np.full(len(iterations), np.nan)
+    """Return durations (in the median over ranks) and the clock's tick.
+
+    An iteration lasts from the marker before it to its own. A checkpoint or an evaluation between the two is none of
+    it: it then begins with the last line of that.
+    """
+    rows = rows[(journal.time[rows] != NO_TIME) & (journal.level[rows] < Level.ERROR)]
+    marked = rows[journal.marked[rows]]
     if not len(marked):
-        return out, 0.0
+        return np.full(len(iterations), np.nan), 0.0
     tick = next((t for t in TICKS if not (journal.time[marked] % t).any()), 0) / 1e9
-    at = index_of(journal.iteration[marked], iterations)
     begin = int(journal.time[marked].min())
-    since = (journal.time[marked] - begin).astype(np.float64) / 1e9
+    ends = _middles(journal, marked, iterations, begin)
+    since = np.append(np.nan, ends[:-1])
+    between = _before(ends, _passing(journal, rows, begin))
+    since = np.where(between > since, between, since)
+    neighbours = np.diff(iterations, prepend=iterations[0] - 2) == 1
+    took = ends - since
+    return np.where(neighbours & (took >= 0), took, np.nan), tick
+
+
+def _middles(journal: Journal, rows: Ints, iterations: Ints, begin: int) -> Floats:
+    """Return the (upper) median of the times of each iteration's rows, in seconds since `begin`, NaN without any."""
+    since = (journal.time[rows] - begin).astype(np.float64) / 1e9
+    at = index_of(journal.iteration[rows], iterations)
     order = np.lexsort((since, at))
     edges = np.searchsorted(at[order], np.arange(len(iterations) + 1))
-    middle = (edges[:-1] + edges[1:]) // 2
     known = edges[1:] > edges[:-1]
-    out[known] = since[order][middle[known]]
-    neighbours = np.diff(iterations, prepend=iterations[0] - 2) == 1
-    took = np.diff(out, prepend=np.nan)
-    return np.where(neighbours & (took >= 0), took, np.nan), tick
+    out = np.full(len(iterations), np.nan)
+    out[known] = since[order][((edges[:-1] + edges[1:]) // 2)[known]]
+    return out
+
+
+def _passing(journal: Journal, rows: Ints, begin: int) -> Floats:
+    """Return the times of lines of checkpoints and evaluations, ascending, in seconds since `begin`."""
+    stages = [journal.stages.index(name) for name in PASSING]
+    mine = rows[np.isin(journal.stage[rows], stages) & ~journal.marked[rows]]
+    return np.sort(journal.time[mine] - begin).astype(np.float64) / 1e9
+
+
+def _before(ends: Floats, times: Floats) -> Floats:
+    """Return the last of some ascending times before each end, −infinity where there is none."""
+    return np.append(-np.inf, times)[np.searchsorted(times, ends, "left")]
 
 
 def values_of(s: Sequences) -> list[Floats]:

@@ -53,6 +53,17 @@ def test_a_slow_iteration_is_found_by_the_clock() -> None:
     assert [(o.iteration, o.kind) for o in odd(merged(said))] == [(15, Kind.SLOW)]
 
 
+@pytest.mark.parametrize("shift", [0, -1], ids=["marker at the end", "marker at the beginning"])
+def test_a_checkpoint_is_no_part_of_the_iteration_after_it(shift: int) -> None:
+    def later(s: Said) -> Said:
+        done = s.iteration // 10 - (s.iteration % 10 == 0 and s.stage != 5)  # checkpoints written before this line
+        saved = Said(s.text, s.rank, s.time + max(done, 0) * 90 * SECOND, s.iteration, s.stage, s.node, s.level)
+        return saved._replace(marked=s.marked, iteration=s.iteration + shift * (s.stage == 5))
+
+    said = [later(s) for s in healthy(iterations=60) if s.stage != 5 or s.iteration % 10 == 0]
+    assert not [o for o in odd(merged(said)) if o.kind is Kind.SLOW]
+
+
 def test_clocks_of_whole_seconds_make_nothing_slow() -> None:
     said = [s._replace(time=s.time // (3 * SECOND) * SECOND) for s in healthy(iterations=60)]
     assert not odd(merged(said))
