@@ -61,8 +61,7 @@ class _State:
     latest: int | None = None  # iteration of threads that were never told one: their context starts empty
     head = ""  # the tag up to what changes
     fields: dict[str, object] = {}  # noqa: RUF012 -- one per process, set by install
-    cached: tuple[int | None, str] = (None, "")
-    prefix = ""
+    made: tuple[str, int | None, str] = ("", None, "")  # the last tag, its iteration and further tags
 
 
 def whoami(environ: os._Environ[str] | dict[str, str] = os.environ) -> Who | None:
@@ -92,11 +91,10 @@ def install(
         who = Who(rank, local, node or said.node, said.world_size)
     if who is None:
         return False
-    is_first = _State.who is None
-    _State.who = who
+    is_first, _State.who = _State.who is None, who
     local_part = f" local={who.local_rank}" if who.local_rank >= 0 else ""
     _State.head = f"{MARK}{who.rank}{local_part} node={who.node or 'unknown'}"
-    _State.prefix = ""
+    _State.made = ("", None, "")
     _State.fields = {"l4_rank": who.rank, "l4_local_rank": who.local_rank, "l4_node": who.node}
     if is_first:
         logging.setLogRecordFactory(_factory(logging.getLogRecordFactory()))
@@ -134,17 +132,21 @@ def log(**values: object) -> None:
 
 def prefix() -> str:
     """Return the tag as it stands before a line now, its blank included; "" before install."""
+    return _now()[0]
+
+
+def _now() -> tuple[str, int | None, str]:
+    """Return the tag and what it was made of: iteration and further tags; made once for all lines that share them."""
     number = _iteration.get()
     if number is None:
         number = _State.latest
-    extra = _tags.get()
-    if not _State.prefix or _State.cached != (number, extra):
-        if not _State.head:
-            return ""
+    extra, made = _tags.get(), _State.made
+    if number is made[1] and extra is made[2] and made[0]:  # what is equal and not the same costs another making
+        return made
+    if _State.head:
         told = "" if number is None else f" iter={number}"
-        _State.prefix = f"{_State.head}{told}{extra}] "
-        _State.cached = (number, extra)
-    return _State.prefix
+        _State.made = made = (f"{_State.head}{told}{extra}] ", number, extra)  # one assignment: threads write too
+    return made
 
 
 def _key(text: str) -> str:
@@ -172,9 +174,8 @@ def _factory(previous: Callable[..., logging.LogRecord]) -> Callable[..., loggin
         kind = record.__class__
         record.__class__ = _classes.get(kind) or _tagged(kind)
         fields = record.__dict__
-        fields["l4_tag"] = prefix()
         # names that no `extra={"rank": …}` of a program can clash with: logging refuses to overwrite
-        fields["l4_iteration"] = _State.cached[0]
+        fields["l4_tag"], fields["l4_iteration"], _ = _now()
         fields.update(_State.fields)
         return record
 
@@ -183,11 +184,11 @@ def _factory(previous: Callable[..., logging.LogRecord]) -> Callable[..., loggin
 
 def _tagged(kind: type[logging.LogRecord]) -> type[logging.LogRecord]:
     """Return a subclass of a record's class whose message begins with the tag, on each of its lines."""
+    message = kind.getMessage
 
     class Tagged(kind):  # type: ignore[misc, valid-type]
         def getMessage(self) -> str:
-            text: str = kind.getMessage(self)
-            tag: str = self.l4_tag
+            text, tag = message(self), self.l4_tag
             return tag + (text.replace("\n", "\n" + tag) if "\n" in text else text)
 
     Tagged.__name__ = kind.__name__
@@ -221,11 +222,12 @@ class _Stream:
 
     def write(self, text: str) -> int:
         """Write text, tagging the lines that begin in it."""
-        at = text.find(MARK)
-        if at >= 0 and text.find("\n") == len(text) - 1 and not (self._held or self._inside):  # what logging writes
-            end = max(text.find("] ", at) + 2, at)
-            self._put((text[at:end] or prefix()) + text[:at] + text[end:])
-            return len(text)
+        tag = _State.made[0]
+        if tag and not self._held and not self._inside and text.find("\n") == len(text) - 1:
+            head, found, rest = text.partition(tag)
+            if found:  # what logging writes
+                self._put(f"{tag}{head}{rest}" if head else text)
+                return len(text)
         with self._lock:
             *lines, self._held = (self._held + text).split("\n")
             if lines:
@@ -261,11 +263,18 @@ class _Stream:
         return getattr(self._stream, name)
 
 
+def _is_screen(fd: int) -> bool:
+    """Tell a person's terminal from one that a launcher reads: Open MPI gives its ranks terminals as pipes."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/self/stat") as stat:  # noqa: PTH123
+        return os.isatty(fd) and int(stat.read().rpartition(")")[2].split()[4]) == os.fstat(fd).st_rdev
+    return os.isatty(fd)
+
+
 def _tag_descriptors() -> None:
-    """Pass descriptors 1 and 2, where they are no terminal, through a process that tags lines without a tag."""
+    """Pass descriptors 1 and 2, but a person's terminal, through a process that tags lines without a tag."""
     import subprocess
 
-    piped = [fd for fd in (1, 2) if os.path.exists(f"/dev/fd/{fd}") and not os.isatty(fd)]  # noqa: PTH110
+    piped = [fd for fd in (1, 2) if os.path.exists(f"/dev/fd/{fd}") and not _is_screen(fd)]  # noqa: PTH110
     if not piped:
         return
     for stream in (sys.stdout, sys.stderr):
@@ -274,7 +283,7 @@ def _tag_descriptors() -> None:
     ends = {fd: os.pipe() for fd in piped}
     kept = {fd: os.dup(fd) for fd in piped}
     pairs = [f"{ends[fd][0]}:{kept[fd]}" for fd in piped]
-    fds = [ends[fd][0] for fd in piped] + list(kept.values())
+    fds = [*kept.values(), *(ends[fd][0] for fd in piped)]
     command = [sys.executable, "-I", "-S", os.path.abspath(__file__), "--pump", f"{_State.head}] ", *pairs]  # noqa: PTH100
     try:
         # it forks once more and its first process ends, so that the program never waits for a child it does not know
@@ -284,10 +293,8 @@ def _tag_descriptors() -> None:
     except (OSError, subprocess.SubprocessError):
         return
     finally:
-        for fd in piped:
-            os.close(ends[fd][0])
-            os.close(ends[fd][1])
-            os.close(kept[fd])
+        for fd in (*kept.values(), *(end for pair in ends.values() for end in pair)):
+            os.close(fd)
 
 
 def _pump(tag: bytes, pairs: Sequence[str]) -> None:
@@ -304,11 +311,9 @@ def _pump(tag: bytes, pairs: Sequence[str]) -> None:
     selector = selectors.DefaultSelector()
     held: dict[int, bytes] = {}
     told: dict[int, float] = {}
-    targets: dict[int, int] = {}
-    for pair in pairs:
-        source, _, target = pair.partition(":")
-        targets[int(source)] = int(target)
-        selector.register(int(source), selectors.EVENT_READ)
+    targets = {int(source): int(target) for source, _, target in (pair.partition(":") for pair in pairs)}
+    for source in targets:
+        selector.register(source, selectors.EVENT_READ)
     while targets:
         ready = {key.fd for key, _ in selector.select(LATEST if any(held.values()) else None)}
         for fd in list(targets):
@@ -353,8 +358,7 @@ def adopt() -> None:
     """Tag this process if a launcher says its rank and no parent has done it: what `l4tui run` has each Python call."""
     if any(agent in word for word in sys.orig_argv[:4] for agent in _AGENTS):
         return
-    who = whoami()
-    if who is not None and os.environ.get(TAGGED) != str(who.rank):
+    if (who := whoami()) is not None and os.environ.get(TAGGED) != str(who.rank):
         install()
 
 
@@ -365,7 +369,8 @@ def main(argv: Sequence[str]) -> None:
     """Run a script, module or program with its lines tagged."""
     words = list(argv)
     if words[:1] == ["--pump"]:
-        return _pump(words[1].encode(), words[2:])
+        _pump(words[1].encode(), words[2:])
+        return
     descriptors = words[:1] != ["--no-descriptors"]
     words = words if descriptors else words[1:]
     if not words:
@@ -373,10 +378,6 @@ def main(argv: Sequence[str]) -> None:
     from l4tui import tag as real  # this module runs as __main__: the program imports another copy
 
     real.install(descriptors=descriptors, streams=words[0] != "--exec")
-    return _run(words)
-
-
-def _run(words: list[str]) -> None:
     import runpy
 
     if words[0] == "--exec" and len(words) > 1:

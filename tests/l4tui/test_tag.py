@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -119,6 +120,21 @@ def test_workers_and_many_lines(tmp_path: Path) -> None:
     assert "no child is left to wait for" in texts
     assert [text.split()[1] for text in texts if text.startswith("line")] == [str(n) for n in range(20_000)]
     assert len(err) == 6
+
+
+def test_a_terminal_that_a_launcher_reads_is_tagged(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()  # as Open MPI gives its ranks; nobody's controlling terminal
+    script = "import os, sys, l4tui.tag; l4tui.tag.install(); os.write(1, b'past python\\n'); print('printed')"
+    subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | {"RANK": "3", "LOCAL_RANK": "1", "SLURMD_NODENAME": "n12"},
+        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True, check=True, timeout=60,
+    )  # fmt: skip
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError), os.fdopen(ours, "rb", 0) as reader:  # EIO: all writers are gone
+        while piece := reader.read(4096):
+            said += piece
+    assert sorted(said.decode().replace("\r", "").splitlines()) == [f"{TAG}] past python", f"{TAG}] printed"]
 
 
 def test_without_a_rank_nothing_is_changed(tmp_path: Path) -> None:

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from l4tui.engine.discovery import discover
+from l4tui.engine.job import Job
+
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.slow,
@@ -66,6 +69,10 @@ def check(log: Path) -> None:
     assert [row["line"] for row in rows] == list(range(1, len(lines) + 1))
     own = [lines[number - 1] for number, row in enumerate(rows, 1) if row["rank"] is None]
     assert all("torch/distributed/run.py" in line for line in own), own
+    job = Job(discover([str(log)]).choose(0).sources)
+    job.read_all()
+    counts = job.snapshot().counts()
+    assert (counts.launcher, counts.mixed, counts.unknown) == (len(own), 0, 0)
     texts = Counter((row["rank"], str(row["text"]).split(":")[-1].strip()) for row in rows)
     for rank in range(RANKS):
         assert texts[rank, f"bare print of {rank}"] == 4
