@@ -29,7 +29,8 @@ _ZONES = {
 }  # fmt: skip
 
 
-_TOLD = re.compile(rb"(?<!\d)((?:19|20)\d\d)[-/](\d\d)[-/](\d\d)[ T_]\d\d:\d\d:\d\d")
+# a year first, then what stands before it: most text is passed over by the first byte
+_TOLD = re.compile(rb"([12](?<!\d[12])[09]\d\d)[-/](\d\d)[-/](\d\d)[ T_]\d\d:\d\d:\d\d")
 
 
 class ClockContext(NamedTuple):

@@ -254,7 +254,7 @@ class Job:
         if reader.judged < SETTLED and size > 2 * reader.judged and self._judge(reader, size):
             self._read_again(stop)
         mapper, translation = self._mapper(reader.dialect)
-        context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
+        context = self._dating.context(reader.source, (one.source for one in self.readers), self.options.utc_offset_s)
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             part = mapper.map(block.data, context)
             with self._lock:
@@ -276,7 +276,7 @@ class Job:
                 return
             if reader.judged < SETTLED:
                 self._judge(reader, size)
-            context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
+            context = self._dating.context(reader.source, (one.source for one in self.readers), self.options.utc_offset_s)
             ended = final or reader.is_silent()
             ranges.append(Range(reader.source, 0, size, reader.dialect, context, ended))
         total = sum(one.end for one in ranges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from l4tui.engine.sources import Source
-from l4tui.engine.tidy import ESCAPES
+from l4tui.engine.tidy import ESCAPES, is_clean
 
 SAMPLE = 1 << 18  # bytes of a source's beginning; a quarter as much of its middle and end
 MOST_SAMPLED = 4000  # lines
@@ -23,5 +23,6 @@ def sample(source: Source, size: int) -> list[bytes]:
             del lines[0]
         if offset + len(data) < size and lines:
             del lines[-1]
-        out += [ESCAPES.sub(b"", line[:4096]) for line in lines[: MOST_SAMPLED // len(pieces)]]
+        some = [line[:4096] for line in lines[: MOST_SAMPLED // len(pieces)]]
+        out += some if is_clean(data) else [ESCAPES.sub(b"", line) for line in some]
     return out

@@ -48,13 +48,18 @@ def last_state(line: bytes, lead: int = 0) -> bytes:
 
 def clean(raw: bytes, lead: int = 0) -> bytes:
     """Return the tidy form of one raw line or segment (no newline) whose launcher's prefix ends at `lead`."""
-    line = ESCAPES.sub(b"", raw) if b"\x1b" in raw or b"\0" in raw or BOM in raw else raw
+    line = raw if is_clean(raw) else ESCAPES.sub(b"", raw)
     return last_state(line, lead) if b"\r" in line else line
 
 
 def is_plain(block: bytes) -> bool:
     """Say whether a block holds nothing that lines must be rid of."""
-    return b"\r" not in block and b"\x1b" not in block and b"\0" not in block and not _has_bom(block)
+    return b"\r" not in block and is_clean(block)
+
+
+def is_clean(text: bytes) -> bool:
+    """Say whether a text holds no escape sequence, NUL or byte order mark."""
+    return b"\x1b" not in text and b"\0" not in text and not _has_bom(text)
 
 
 def untouched(block: bytes) -> Tidy:

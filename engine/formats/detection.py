@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from itertools import pairwise
 
+from l4tui.engine.formats.candidates import Candidates
 from l4tui.engine.formats.dialect import REFUSED, Dialect
 from l4tui.engine.formats.labels import RULES, WINDOW, Hints, Hits, judge
 from l4tui.engine.formats.midline import TEARS, learn_midline
@@ -27,6 +28,7 @@ FEW_LINES = 50  # with fewer than this nothing is called rare
 FEW_IN_OWN = 8
 SELDOM = frozenset(("torch-rank", "ray-own"))  # tags of few lines by their nature
 _HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
+_TORCH_LINE = re.compile(rb"\[rank\d+\]:(?:\[(?:[EWIF]|titan\])| Traceback \()")
 
 RULES["torchrun-role"] = judge_role
 RULES["template"] = judge_template
@@ -34,15 +36,15 @@ RULES["number-pair"] = judge_pair
 
 
 @cache
-def _prefixes() -> tuple[tuple[tuple[Format, ...], ...], tuple[tuple[Format, ...], ...]]:
-    """Return (weak, sure) prefix entries by first byte."""
+def _prefixes() -> tuple[Candidates, Candidates]:
+    """Return the (weak, sure) prefix entries."""
     every = [fmt for fmt in built_in() if fmt.layer == "prefix"]
+    weak, sure = ([fmt for fmt in every if fmt.weak == is_weak] for is_weak in (True, False))
+    return Candidates(weak, _begins), Candidates(sure, _begins)
 
-    def rows(weak: bool) -> tuple[tuple[Format, ...], ...]:
-        mine = [fmt for fmt in every if fmt.weak == weak]
-        return tuple(tuple(f for f in mine if f.first is None or byte in f.first) for byte in range(256))
 
-    return rows(True), rows(False)
+def _begins(fmt: Format, text: bytes) -> bool:
+    return (fmt.first is None or text[0] in fmt.first) and fmt.regex.match(text) is not None
 
 
 def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequence[Format] = ()) -> Dialect:
@@ -105,22 +107,23 @@ def _spread(lines: Sequence[bytes]) -> Sequence[bytes]:
 
 def _hints(texts: Sequence[bytes], is_own: bool) -> Hints:
     joined = b"\n" + b"\n".join(texts)
-    hosts = frozenset(host.decode("latin-1") for host in _HOST_LINE.findall(joined))
+    named = _HOST_LINE.findall(joined) if b"pdsh@" in joined or b"clush: " in joined else ()
+    hosts = frozenset(host.decode("latin-1") for host in named)
     return Hints(
         slurm=b"\nsrun: " in joined or b"slurmstepd" in joined,
         hosts=hosts,
         hydra=any(text in joined for text in (b"mpiexec", b"BAD TERMINATION OF ONE", b"hydra_pmi_proxy")),
         pods=b"\n+ " in joined and " › ".encode() in joined,
-        torch_ranks=re.search(rb"\[rank\d+\]:(?:\[(?:[EWIF]|titan\])| Traceback \()", joined) is not None,
+        torch_ranks=b"[rank" in joined and _TORCH_LINE.search(joined) is not None,
         is_own=is_own,
     )
 
 
-def _find(texts: Sequence[bytes], rules: Sequence[Sequence[Format]]) -> dict[str, Hits]:
+def _find(texts: Sequence[bytes], rules: Candidates, only: Collection[str] | None = None) -> dict[str, Hits]:
     out: dict[str, Hits] = {}
-    for i, text in enumerate(texts):
-        for fmt in rules[text[0]] if text else ():
-            match = fmt.regex.match(text)
+    for i, text, formats in rules.among(texts):
+        for fmt in formats:
+            match = fmt.regex.match(text) if only is None or fmt.name in only else None
             if match is not None:
                 hits = out.get(fmt.name)
                 if hits is None:
@@ -130,13 +133,13 @@ def _find(texts: Sequence[bytes], rules: Sequence[Sequence[Format]]) -> dict[str
     return out
 
 
-def _find_weak(texts: Sequence[bytes], rules: Sequence[Sequence[Format]]) -> dict[str, Hits]:
+def _find_weak(texts: Sequence[bytes], rules: Candidates) -> dict[str, Hits]:
     """Find weak prefixes; of many lines a fifth says which are worth a look at all (6 → 3.5 ms a file)."""
     if len(texts) <= FEW_TEXTS:
         return _find(texts, rules)
     some = [text for k in range(0, len(texts), 5 * WINDOW) for text in texts[k : k + WINDOW]]
     hinted = _find(some, rules).keys()
-    return _find(texts, [tuple(f for f in row if f.name in hinted) for row in rules]) if hinted else {}
+    return _find(texts, rules, hinted) if hinted else {}
 
 
 def _accept(
@@ -155,7 +158,7 @@ def _accept(
     weak = _find_weak(texts, weak_rules)
     own = [fmt for fmt in extra if fmt.layer == "prefix"]
     if own:
-        weak.update(_find(texts, [own] * 256))
+        weak.update(_find(texts, Candidates(own, _begins)))
     for name, hits in weak.items():
         pattern = judge(by_name[name], hits, hints) if name not in taken else None
         if pattern is not None:

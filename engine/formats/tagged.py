@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
-from l4tui.engine.formats.registry import built_in
+from l4tui.engine.formats.candidates import Candidates
+from l4tui.engine.formats.registry import Format, built_in
 
 TAG = "tag"  # key of Dialect.rest
 SHARE = 0.3  # of the lines: a table of ranks that one rank prints stays below it
@@ -16,14 +19,15 @@ def accepted_tags(texts: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
     """Return (TAG, name) for each weak tag that many of the sampled lines carry behind their header."""
     lines = [text for text in texts if text.strip()]
     least = max(FEWEST, SHARE * len(lines))
-    out = []
-    for fmt in built_in():
-        if fmt.layer != "tag" or not fmt.weak:
-            continue
-        hits = 0
-        for text in lines:
-            found = fmt.regex.search(text, 0, READ)
-            hits += found is not None and (found.start() == 0 or text[found.start() - 1 : found.start()] in b" ]-|:")
-        if hits >= least:
-            out.append((TAG, fmt.name))
-    return tuple(out)
+    hits = Counter(fmt.name for _, text, tags in _weak_tags().among(lines) for fmt in tags if _carries(fmt, text))
+    return tuple((TAG, fmt.name) for fmt in built_in() if hits[fmt.name] >= least)
+
+
+@cache
+def _weak_tags() -> Candidates:
+    return Candidates([fmt for fmt in built_in() if fmt.layer == "tag" and fmt.weak], _carries)
+
+
+def _carries(fmt: Format, text: bytes) -> bool:
+    found = fmt.regex.search(text, 0, READ)
+    return found is not None and (found.start() == 0 or text[found.start() - 1 : found.start()] in b" ]-|:")
