@@ -43,8 +43,10 @@ SUFFIXES = {
     Content.BINARY: ".npy .npz .bin .so .o .a .exe .idx .pyc .parquet .db .sqlite .wandb .nsys-rep .ncu-rep .core",
 }
 BY_SUFFIX = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes.split()}
-READ_ANYWAY = (Content.SCRIPT, Content.PROGRAM, Content.SETTINGS, Content.DOCUMENT, Content.TABLE, Content.JSON)
-READ_ANYWAY += (Content.MONITOR,)
+READ_ANYWAY = (
+    *(Content.SCRIPT, Content.PROGRAM, Content.SETTINGS, Content.DOCUMENT),
+    *(Content.TABLE, Content.MONITOR, Content.JSON),
+)
 LOG_SUFFIXES = frozenset((".log", ".out", ".err", ".stdout", ".stderr", ".jsonl", ".ndjson"))
 NAMES = re.compile(
     r"(?i)^(readme|licen[cs]e|makefile|dockerfile|cmakelists|requirements[\w-]*\.txt|hostfile|hosts|machinefile)\b"

@@ -188,7 +188,8 @@ def _tagged(kind: type[logging.LogRecord]) -> type[logging.LogRecord]:
 
     class Tagged(kind):  # type: ignore[misc, valid-type]
         def getMessage(self) -> str:
-            text, tag = message(self), self.l4_tag
+            text = message(self)
+            tag: str = self.l4_tag
             return tag + (text.replace("\n", "\n" + tag) if "\n" in text else text)
 
     Tagged.__name__ = kind.__name__

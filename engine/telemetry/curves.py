@@ -33,7 +33,7 @@ class Mark(NamedTuple):
     kind: str  # of a kernel's line: those of outside/kernel.py; of a table: those of outside/signs.py
     text: str
     device: str = ""  # as the source names it: PCI address, interface, disk
-    index: int = UNKNOWN  # of a device on its node, as its driver counts
+    slot: int = UNKNOWN  # of a device on its node, as its driver counts
     until: int = NO_TIME  # ns UTC: when a state ended; NO_TIME for a moment
     line: int = 0  # of the file, from 1; 0: of none
 
@@ -67,7 +67,7 @@ class Gathering:
 
     def mark(self, kind: str, text: str, time: int = NO_TIME, device: int = UNKNOWN, name: str = "") -> None:
         """Add an event; of several in a row that say the same of a device the first stays."""
-        same = (m for m in reversed(self.marks) if (m.index, m.device) == (device, name))
+        same = (m for m in reversed(self.marks) if (m.slot, m.device) == (device, name))
         before = next(same, None)
         if before is None or (before.kind, before.text) != (kind, text):
             self.marks.append(Mark(time, self.node, kind, text, name, device, line=self.line))

@@ -45,7 +45,7 @@ class Shelf:
 
     def outside(self, snap: Snapshot, beside: Sequence[str] = (), utc_offset_s: int = 0) -> tuple[Outside, ...]:
         """Return what files beside the logs and the logs themselves hold; signs in their curves are marks."""
-        paths = dict.fromkeys([*beside, *(source.file_path for source in snap.sources if source.file_path)])
+        paths = dict.fromkeys([*beside, *(source.path for source in snap.sources if source.path != "-")])
         read = [self._one(path, snap.nodes, utc_offset_s) for path in paths]
         return with_signs(fitted([one for one in read if one is not None], span_of(snap)))
 

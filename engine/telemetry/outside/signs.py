@@ -61,7 +61,7 @@ def with_signs(outsides: Sequence[Outside]) -> tuple[Outside, ...]:
                     measured[quantity].append(curve)
                     home[curve.node, curve.device] = n
         for mark in signs(Measured(measured)):
-            found[home[mark.node, mark.index]].append(mark)
+            found[home[mark.node, mark.slot]].append(mark)
     return tuple(o._replace(marks=(*o.marks, *found[n])) if found[n] else o for n, o in enumerate(outsides))
 
 
