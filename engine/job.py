@@ -130,9 +130,9 @@ class Job:
         if total < preview.FROM:
             return
         tails = Job(self.sources, replace(self.options, jobs=1, dask="", cache=None))
-        over = time.monotonic() + preview.SECONDS
+        over = time.thread_time() + preview.SECONDS
         for reader in files:
-            if stop.is_set() or time.monotonic() > over:
+            if stop.is_set() or time.thread_time() > over:
                 return
             tail = tails.readers[reader.source.index]
             with contextlib.suppress(SourceError):

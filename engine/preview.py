@@ -8,7 +8,7 @@ FROM = 384 << 20  # bytes of text from which a job is worth a preview: less is r
 SHARE = 96 << 20  # bytes of all tails together: a second's work
 LEAST = 64 << 10  # of each
 HEAD = 64 << 10
-SECONDS = 5.0  # a preview that takes longer is none
+SECONDS = 5.0  # of CPU, however busy the machine is: a preview that takes longer is none
 PROBE = 1 << 16
 
 

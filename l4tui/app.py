@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual import events
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from l4tui.gauges import Gauges
 
 ERROR_MAX = 500  # characters of an internal error's line
+LEAVE_S = 1.0  # in which threads that count or compare may end by themselves once the screen is gone
 
 
 class Commands(Provider):
@@ -90,6 +92,7 @@ class L4App(App[int]):
         resource_tracker.ensure_running()  # it wants a stderr with a descriptor, which a running app's is not
         self._found, self._config, self._keys = found, config, keys
         self._ahead = TypeAhead(self, self._press)
+        self.last_resort: threading.Timer | None = None
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = choose(config.theme, os.environ)
@@ -171,6 +174,15 @@ class L4App(App[int]):
 
         return job_gauges(job, self._config)
 
+    async def run_async(self, **told: Any) -> int | None:
+        """Run; once the terminal is given back nothing waits for long, though the loop would join counting threads."""
+        result = await super().run_async(**told)
+        code = result if result is not None else self.return_code or 0
+        self.last_resort = threading.Timer(LEAVE_S, _leave, [code])
+        self.last_resort.daemon = True
+        self.last_resort.start()
+        return result
+
     def _fatal_error(self) -> None:
         """Leave with one line, as every command does; the trace is for those who ask for it."""
         error = self._exception
@@ -233,6 +245,11 @@ def _notice(found: Found, number: int) -> str:
     return ", ".join(parts)
 
 
+def _leave(code: int) -> None:
+    sys.stdout.flush()
+    os._exit(code)
+
+
 def run_app(found: Found, config: Config) -> int:
     """Show what was found until the person leaves; returns the exit code.
 
@@ -248,6 +265,8 @@ def run_app(found: Found, config: Config) -> int:
         raise UsageError(f"no theme {config.theme!r}: auto, {', '.join(sorted(known_themes()))}")
     app = L4App(found, config, keys)
     result = app.run(mouse=config.mouse)
+    if app.last_resort is not None:
+        app.last_resort.cancel()
     end_in_order()  # the loop took its handlers with it; what called us may have children to stop
     sys.stdout.flush()
     if result is None:
