@@ -26,6 +26,7 @@ from l4tui.engine.restarts import Restarts
 from l4tui.engine.stages import StageCarry, carry_stages
 from l4tui.engine.store import Growing, Store
 from l4tui.engine.strands import Register
+from l4tui.engine.trails import OF_AGENT
 from l4tui.engine.weaving import Block, Loom
 
 MOST_TOLD = 1 << 18  # different telling lines that are heeded
@@ -191,7 +192,9 @@ class Merger:
         """Give lines whose place among others tells their writer, or whom they go together with, to that speaker."""
         loom = self._looms.get(source)
         trail, classes = self.book.trail.view(), self.book.line_class.view()[used]
-        if not trail[used].any() and (loom is None or loom.is_idle()) and not (classes == LineClass.STAMP).any():
+        told = trail[used]
+        is_told = ((told > 0) & (told < min(OF_AGENT))).any()
+        if not is_told and (loom is None or loom.is_idle()) and not (classes == LineClass.STAMP).any():
             return  # the common case
         if loom is None:
             loom = self._looms[source] = Loom(self._register)

@@ -18,6 +18,7 @@ _ADVICE = (
 )  # fmt: skip
 _C10 = frozenset(("c10", "c10-mid"))
 _ASSERTED = b"device-side assert triggered"
+_TABLE = re.compile(rb"-{5,}$|Failures:$|\[\d+\]:$|\S.{0,400} FAILED$|  \S")
 _CARET = re.compile(rb"[ ]{4,}[ ~^]*[~^][ ~^]*$")
 
 
@@ -46,10 +47,13 @@ class Trail(IntEnum):
     UNHANDLED = 19  # "Unhandled exception … in proc N."
     CODED = 20  # first line of an Ascend error; indented lines follow
     CONSOLE = 21  # a line of Paddle's launcher, which shows a worker's log on its own output
+    TABLE = 22  # what may stand in the table that torchrun's agent ends with
+    RULE = 23  # the line above and below that table
 
 
 # texts that the merge reads; of the others the kind is enough
 TAGGED = frozenset((Trail.DYING, Trail.CONSOLE))  # of tagged lines, too
+OF_AGENT = (Trail.TABLE, Trail.RULE)  # mean nothing unless an agent's table is open
 TOLD = frozenset((*TAGGED, Trail.FRAME, Trail.WHAT, Trail.FILE, Trail.CODE, Trail.UNHANDLED))
 
 
@@ -105,4 +109,8 @@ def _of_text(text: bytes, line_class: LineClass) -> Trail:
         return Trail.BLANK
     if line_class is LineClass.BODY and text.startswith(b"    "):
         return Trail.CODE
-    return Trail.ERROR if line_class is LineClass.RAISED else Trail.NONE
+    if line_class is LineClass.RAISED:
+        return Trail.ERROR
+    if text.startswith(b"=====") and not text.strip(b"="):
+        return Trail.RULE
+    return Trail.TABLE if _TABLE.match(text) else Trail.NONE

@@ -2,28 +2,32 @@
 
 The grammar is in strands.py. Beside it: indented lines go on the Ascend error before them; a kernel's assertions are
 the one rank's that fails by them; an exception that its process announces at the end; a time on a line of its own is
-of the next line; Paddle's launcher shows the log of local rank 0, and the end of the log of the worker that failed.
+of the next line; Paddle's launcher shows the log of local rank 0, and the end of the log of the worker that failed; an
+exception that only torchrun's agent raises names the traceback above it, and a table of a known form follows it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from l4tui.engine.model import UNKNOWN, LineClass, Speaker
 from l4tui.engine.strands import Register, Strand, Stream, rank_shown
-from l4tui.engine.trails import Trail
+from l4tui.engine.trails import OF_AGENT, Trail
 
 MOST_THREADS = 1 << 16  # speakers of a job that they make; past it nothing is woven
 MOST_WORDS = 4096  # last messages remembered
+LONGEST_TABLE = 1 << 16  # lines of an agent's table; each failed worker may have a traceback in it
 LONGEST_RUN = 60  # lines of an exception whose process is named at the end
 _PROCESS = re.compile(rb" in proc (\d{1,9})\b")
 _WHAT = re.compile(rb"\s*what\(\):\s+(?:\[PG [^\]]*\] ?)?")
 _WORKER = re.compile(rb"^Container rank \d+ status failed .*\bworkerlog\.(\d{1,6})\b")
 _TAGGED = (Trail.HEAD, Trail.FAILED, Trail.DYING, Trail.CODED, Trail.ASSERTED)
 _HEADS = frozenset((Trail.HEAD, Trail.FAILED, Trail.DYING))
+_IN_TABLE = frozenset((*OF_AGENT, Trail.FILE, Trail.CODE, Trail.CARET, Trail.BLANK, Trail.ERROR))
 _NAMED = frozenset((Trail.WHAT, Trail.ERROR, Trail.ASSERTED))  # lines whose words may tell their writer
 
 Zone = tuple[int, str | None, int, str | None]
@@ -41,10 +45,11 @@ class Loom:
         self._floods: dict[Zone, _Flood] = {}
         self._console = UNKNOWN  # local rank whose log Paddle's launcher shows
         self._failed = UNKNOWN  # the one it will show the end of
+        self._tables: dict[Zone, Table] = {}  # of agents that have failed
 
     def is_idle(self) -> bool:
         """Say whether a block without any such line has nothing to go on."""
-        return self.last is None and self._console == UNKNOWN
+        return self.last is None and self._console == UNKNOWN and not self._tables
 
     def weave(self, block: Block) -> Changes:
         """Return the entries of a block whose speaker is another than their own text shows."""
@@ -59,6 +64,8 @@ class Loom:
                 if strand is not None:
                     placed[i] = strand
         _forget(placed, changes)
+        if self._tables:
+            self._tabulate(block, changes)
         self.register.made += len({who.thread for who in changes.values()})
         _stamp(block, changes)
         self.last = placed.get(len(block.trail) - 1)
@@ -67,7 +74,9 @@ class Loom:
     def _line(self, i: int, block: Block, placed: dict[int, Strand], changes: Changes) -> Strand | None:
         kind, who = Trail(int(block.trail[i])), block.who(i)
         text = block.texts.get(i, b"")
-        zone = (who.epoch, who.node, who.local_rank, who.stream)
+        zone = _zone(who)
+        if who.launcher and kind is Trail.ERROR and who.task == UNKNOWN:
+            self._agent_failed(i, who, placed)
         if who.launcher or who.task != UNKNOWN or who.actor is not None:
             return None
         if kind in (Trail.ASSERTION, Trail.ASSERTED) or (kind is Trail.DYING and b"device-side assert trig" in text):
@@ -94,6 +103,33 @@ class Loom:
         if strand is not None:
             changes[i] = _spoken(plain, strand)
         return strand
+
+    def _agent_failed(self, i: int, agent: Speaker, placed: dict[int, Strand]) -> None:
+        """Take up an agent's exception: the traceback that it ends is the agent's, and its table begins."""
+        zone = _zone(agent)
+        strand = self._stream(zone).take(Trail.ERROR, b"", placed.get(i - 1), None)
+        if strand is not None and strand.thread != UNKNOWN and strand.owner is None:
+            strand.owner = agent
+            self.register.owned.append((strand.thread, agent))
+        self._tables[zone] = Table(agent, i + 1)
+
+    def _tabulate(self, block: Block, changes: Changes) -> None:
+        """Give the untagged lines of agents' tables to the agents, up to the rule that ends each."""
+        for zone, table in list(self._tables.items()):
+            for i in block.rows_of_tables(table.at):
+                if block.trail[i] not in _IN_TABLE or i in changes or _zone(block.who(i)) != zone:
+                    continue
+                table.rules += int(block.trail[i] == Trail.RULE)
+                table.lines += 1
+                if not table.rules or table.lines > LONGEST_TABLE:  # it was none, or its end is lost
+                    table.rules = 2
+                    break
+                changes[i] = table.agent
+                if table.rules == 2:
+                    break
+            table.at = 0
+            if table.rules == 2:
+                del self._tables[zone]
 
     def _stream(self, zone: Zone) -> Stream:
         found = self._streams.get(zone)
@@ -173,6 +209,16 @@ class Loom:
             self._console = UNKNOWN
 
 
+@dataclass
+class Table:
+    """What torchrun's agent ends with, as far as it was followed."""
+
+    agent: Speaker
+    at: int  # entry of the block from which on its lines stand
+    lines: int = 0
+    rules: int = 0  # its first line is one, its last is the second
+
+
 class Block:
     """One block's columns, as the loom reads them."""
 
@@ -204,7 +250,7 @@ class Block:
         `goes_on`: something may be open from the block before.
         """
         trail = self.trail
-        keep = (trail > 0) & (trail != Trail.CONSOLE)
+        keep = (trail > 0) & (trail != Trail.CONSOLE) & (trail < min(OF_AGENT))
         if not goes_on and not np.isin(trail, (Trail.FRAME, Trail.ADVICE)).any():
             keep &= trail != Trail.BLANK
         rows = np.flatnonzero(keep)
@@ -212,12 +258,20 @@ class Block:
         who = [self._speakers[one] for one in used.tolist()]
         bare = np.array([_is_bare(one) for one in who], bool)[back]
         seats = any(one.local_rank != UNKNOWN for one in who)
-        kept = bare | np.isin(trail[rows], _TAGGED)
+        agent = np.array([one.launcher for one in who], bool)[back] & (trail[rows] == Trail.ERROR)
+        kept = bare | agent | np.isin(trail[rows], _TAGGED)
         if not seats:  # a warning is gone on by the very next line or not at all
             after = np.append(trail[1:], Trail.RAISED)[rows]
             kept &= (trail[rows] != Trail.HEAD) | np.isin(after, (Trail.ADVICE, Trail.RAISED))
         kept |= np.isin(rows, list(self._spoken))
         return [int(i) for i in rows[kept]]
+
+    def rows_of_tables(self, first: int) -> list[int]:
+        """Return the untagged entries from one on that may stand in an agent's table."""
+        rows = first + np.flatnonzero(self.trail[first:] > 0)
+        used, back = np.unique(self._speaker[rows], return_inverse=True)
+        bare = np.array([_is_bare(self._speakers[one]) for one in used.tolist()], bool)[back]
+        return [int(i) for i in rows[bare]]
 
     def who(self, i: int) -> Speaker:
         """Return the speaker of an entry."""
@@ -254,6 +308,10 @@ class _Flood:
         """Take up that somebody failed (None: nobody knows who); return the one that did, if only one."""
         self._by.add(UNKNOWN if who is None else rank_shown(who))
         return who if len(self._by) == 1 else None
+
+
+def _zone(who: Speaker) -> Zone:
+    return who.epoch, who.node, who.local_rank, who.stream
 
 
 def _is_bare(who: Speaker) -> bool:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from l4tui.engine.model import Kind
+from l4tui.engine.snapshot import Snapshot
 from tests.engine.reading import files_ranks, ranks_of
+from tests.engine.small_jobs import Growing, read
 
 TB = "Traceback (most recent call last):"
 WHO = [f"rank={r} world_size=3 pid={70 + r} starts" for r in range(3)]
@@ -180,3 +185,67 @@ def test_workers_of_two_pods_are_on_two_nodes(tmp_path: Path) -> None:
     pod = [POD[0].replace("replicas 1[1:1]", "replicas 2[2:2]"), POD[1], STEP]
     got = files_ranks(tmp_path, {"a/console.txt": pod, "b/console.txt": pod})
     assert [ranks[2] for ranks in got.values()] == [None, None]
+
+
+AGENT = """\
+W1129 15:21:29.100000 700 torch/distributed/elastic/api.py:900] Sending process 71 closing signal SIGTERM
+E1129 15:21:29.200000 700 torch/distributed/elastic/api.py:881] failed (exitcode: 1) local_rank: 0 (pid: 70)
+Traceback (most recent call last):
+  File "/usr/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+             ^^^^^^
+  File "/lib/torch/distributed/launcher/api.py", line 264, in launch_agent
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2026-11-29_15:21:29
+  host      : n1
+  rank      : 1 (local_rank: 1)
+  exitcode  : -15 (pid: 71)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 71
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-29_15:21:28
+  host      : n1
+  rank      : 0 (local_rank: 0)
+  exitcode  : 1 (pid: 70)
+  error_file: /tmp/e.json
+  traceback : Traceback (most recent call last):
+    File "train.py", line 3, in main
+      fit()
+  ValueError: bad
+
+============================================================
+  an indented line of somebody else
+=====
+""".splitlines()
+WORK = ["[rank0]: step 1", "[rank1]: step 1", "  some text", "=" * 20]
+
+
+def kinds_of(snap: Snapshot) -> list[int]:
+    return snap.ranks.kind[snap.speaker].tolist()
+
+
+@pytest.mark.parametrize("cut", [0, 7, 12, 14, 20, 31])
+def test_an_agents_own_traceback_and_table_are_the_launchers(tmp_path: Path, cut: int) -> None:
+    if cut:
+        growing = Growing(tmp_path)
+        for part in ([*WORK, *AGENT[: cut - len(WORK)]], AGENT[cut - len(WORK) :]):
+            growing.add("".join(f"{line}\n" for line in part))
+        kinds = kinds_of(growing.job.snapshot())[1:]
+    else:
+        kinds = kinds_of(read(tmp_path / "job.log", [*WORK, *AGENT]).snapshot())
+    inside = len(AGENT) - 2
+    assert kinds[len(WORK) : len(WORK) + inside] == [Kind.LAUNCHER] * inside
+    assert kinds[2:4] + kinds[-2:] == [Kind.UNKNOWN] * 4
+
+
+def test_an_agents_exception_without_a_table_takes_nothing(tmp_path: Path) -> None:
+    lines = [*WORK, AGENT[8], "  some text", "=" * 20, "  more text", "=" * 20]
+    assert kinds_of(read(tmp_path / "job.log", lines).snapshot())[-4:] == [Kind.UNKNOWN] * 4
