@@ -1,9 +1,9 @@
 """Where `d` leads: what sets ranks apart, and the lines that the verdict rests on where nothing sets them apart.
 
 Both tell of the same failure from two sides. Ranks are compared without knowing what a line means, so a rank that only
-others name (a coordinator, a launcher, a kernel log) has no difference of its own; the verdict knows such lines. Order:
-first the accused (their most telling difference, else the line that accuses them), then all other differences, then
-what else the verdict rests on.
+others name (a coordinator, a launcher, a kernel log) has no difference of its own; the verdict knows such lines. First
+come the accused (the most telling difference of theirs alone, else the line that accuses them), then all other
+differences, then what else the verdict rests on.
 """
 
 from __future__ import annotations
@@ -44,10 +44,7 @@ def leads(survey: Survey, row: NDArray[np.integer], opinion: Opinion | None) -> 
         return found
     accused = set(opinion.accused)
     told = [*_told(opinion, row)]
-    mine = next((lead for lead in found if accused & set(lead.ranks)), None)
-    if mine is None:
-        rows = {lead.row for lead in told if accused & set(lead.ranks)}  # where others tell of the accused
-        mine = next((d for d in found if d.row in rows and (not d.ranks or d.row == told[0].row)), None)
+    mine = next((lead for lead in found if lead.ranks and accused.issuperset(lead.ranks)), None)
     first = [mine] if mine is not None else told[:1]
     out: list[Lead] = []
     for lead in (*first, *found, *told):

@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from l4tui.engine.model import Kind
 from l4tui.engine.rowtable import RowTable
+from l4tui.engine.snapshot import Snapshot
 
 LINE = 1 << 40  # keys from here on are lines of an unfolded row: LINE + entry
 RULE = 1 << 41  # and from here on the rules above blocks: RULE + block
+MOST_UNFOLDED = 256  # lines of a row up to which one of them is worth showing all
 FEWEST = 2.0  # rows per block from which rules are worth their space
 
 Ints = NDArray[np.int64]
@@ -36,6 +39,18 @@ class Folds(NamedTuple):
     def turning_row(self, row: int) -> Folds:
         """Give the folds with one row the other way."""
         return self._replace(opened=self.opened ^ {row})
+
+    def showing(self, table: RowTable, entry: int, snap: Snapshot) -> Folds:
+        """Give the folds that show a line: its block open, and its row where a launcher's other lines stand for it."""
+        row = int(table.row[entry]) if 0 <= entry < len(table.row) else -1
+        if row < 0:
+            return self
+        block = int(table.block[row])
+        out = self.turning(block) if self.closes(np.array([block]))[0] else self
+        is_alike = snap.ranks.kind[snap.speaker[entry]] == Kind.RANK or int(table.first[row]) == entry
+        if is_alike or row in out.opened or table.count[row] > MOST_UNFOLDED:
+            return out
+        return out.turning_row(row)
 
 
 class Outline:

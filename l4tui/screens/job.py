@@ -20,7 +20,7 @@ from l4tui.collapsed import CollapsedLens, agrees
 from l4tui.config import Config
 from l4tui.engine.divergence import Divergence
 from l4tui.engine.leads import Lead, leads
-from l4tui.engine.outline import RULE, Outline
+from l4tui.engine.outline import Outline
 from l4tui.engine.snapshot import Snapshot
 from l4tui.engine.view import Filter, Matcher, Scope, Viewer
 from l4tui.feed import Feed, Live, Update
@@ -358,14 +358,15 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         return sorted(self.snapshot.counts().per_rank)
 
     def show_entry(self, entry: int) -> None:
-        """Go to an entry; where the scope hides it, show all lines first."""
+        """Go to an entry; where the scope hides it, show all lines first; unfold what would hide its words."""
         rows = self.view.rows
+        if isinstance(rows, Outline) and (folds := rows.folds.showing(rows.table, entry, self.snapshot)) != rows.folds:
+            self._sought = entry
+            self.set_scope(replace(self.scope, folds=folds), keep=False)
+            return
         key = rows.key_of(entry)
         row = rows.position(key)
-        if key >= RULE and isinstance(rows, Outline):  # folded away
-            self._sought = entry
-            self.set_scope(replace(self.scope, folds=rows.folds.turning(key - RULE)), keep=False)
-        elif key in rows.keys(row, row + 1).tolist():
+        if key in rows.keys(row, row + 1).tolist():
             self.view.set_following(False)
             self.view.go(row, place="middle")
         else:

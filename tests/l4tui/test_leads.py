@@ -49,9 +49,14 @@ def test_an_accused_without_a_difference_is_shown_by_the_line_that_names_it() ->
     assert walk[0].words == NAMED and walk[0].ranks == (3,)
 
 
-def test_what_only_a_launcher_says_of_the_accused_is_no_second_stop() -> None:
+def test_a_difference_of_many_is_less_than_the_line_that_names_one_of_them() -> None:
+    walk = visited(survey_of((5, (1, 3, 6, 7))), opinion())
+    assert walk[:2] == [(799, EVIDENCE), (5, "extra")]
+
+
+def test_what_a_launcher_says_of_the_accused_is_told_in_the_verdicts_words_and_once() -> None:
     walk = visited(survey_of((5, (1,)), (799, ())), opinion())
-    assert walk[:2] == [(799, "extra"), (5, "extra")] and (799, EVIDENCE) not in walk
+    assert walk[:2] == [(799, EVIDENCE), (5, "extra")] and (799, "extra") not in walk
 
 
 def test_nobody_accused_leads_nowhere() -> None:
