@@ -20,6 +20,7 @@ MODULES = (
     "l4tui.engine.evidence.first_exception",
     "l4tui.engine.evidence.peer_vote",
     "l4tui.engine.evidence.value",
+    "l4tui.engine.evidence.outlying",
     "l4tui.engine.evidence.straggler",
     "l4tui.engine.evidence.setting",
     "l4tui.engine.evidence.hint",

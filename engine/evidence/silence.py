@@ -28,6 +28,7 @@ def judge(case: Case) -> list[Finding]:
         *_vanished(case),
         *_mute_node(case),
         *_stopped(case),
+        *_before_the_wait(case),
         *_absent(case),
     ]
 
@@ -198,6 +199,45 @@ def _early(case: Case, lives: dict[int, Life]) -> list[int]:
     ]
 
 
+def _before_the_wait(case: Case) -> list[Finding]:
+    """Accuse ranks that had fallen silent when the collective began in which all others waited till it timed out.
+
+    It began one time-out before the reports; whoever was to enter it had a line of its own just before.
+    """
+    j = case.journal
+    begins = [
+        int(j.clock[s.row]) - int(s.groups["timeout"]) * 10**6
+        for s in case.sightings
+        if "timeout" in s.groups and s.rank >= 0 and j.clock[s.row] != NO_TIME
+    ]
+    lives = {r: x for r, x in case.lives.items() if x.lines >= ALIVE and x.last_time != NO_TIME}
+    if len(begins) < 3 or len(lives) < 3:
+        return []
+    begin = int(np.median(begins))
+    reach = {r: max(3.0 * _habit(case, life), 2e9) for r, life in lives.items()}
+    ready = [r for r, life in lives.items() if abs(life.last_time - begin) <= reach[r]]
+    early = [r for r, life in lives.items() if life.last_time < begin - 2 * reach[r]]
+    if len(ready) < MOST * len(lives) or not 0 < len(early) <= FEW * len(lives):
+        return []
+    explained = any(s.rank >= 0 and s.pattern.blames is Blames.WRITER for s in case.roles(Role.INITIATING))
+    return [
+        Finding(
+            KIND,
+            Strength.WEAK if explained else Strength.STRONG,
+            f"{word_ranks([r])} had been silent for {(begin - lives[r].last_time) / 1e9:.0f} s when its peers began to "
+            f"wait{_last_words(case, r)}",
+            r,
+            None,
+            _last_row(case, r),
+            False,
+            case.iteration_of(r),
+            "",
+            "hang",
+        )
+        for r in early
+    ]
+
+
 def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
     """Compare the end of one stream with the ends of the others, in iterations, else in time."""
     marks = [case.marks[o.rank][0] for o in others if o.rank in case.marks]
@@ -219,9 +259,11 @@ def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
 
 
 def _habit(case: Case, life: Life) -> float:
-    """Usual pause between two lines of a rank, ns."""
+    """Usual pause between two lines of a rank up to its last own one, ns."""
     j = case.journal
-    times = j.time[case.mask & (j.rank == life.rank)]
+    here = case.mask & (j.rank == life.rank)
+    here[life.last_row + 1 :] = False
+    times = j.time[here]
     times = times[times != NO_TIME]
     return float(np.quantile(np.diff(np.sort(times)), 0.95)) if len(times) > 2 else 0.0
 

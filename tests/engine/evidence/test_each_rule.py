@@ -19,6 +19,7 @@ from l4tui.engine.model import Level
 from l4tui.engine.outcome import is_completed
 from l4tui.engine.roles import sight
 from tests.engine.evidence import rule_jobs as jobs
+from tests.engine.evidence import rule_jobs_values as values
 from tests.engine.evidence.jobs import LIBRARY, SECOND, said, steps
 from tests.engine.evidence.rule_jobs import Builder, whole_node
 
@@ -44,6 +45,7 @@ JOBS: dict[str, tuple[Builder, str]] = {
     "silence._vanished": (jobs.vanished, NODES_RANKS),
     "silence._mute_node": (jobs.mute_node, NODE),
     "silence._stopped": (jobs.stopped, RANK),
+    "silence._before_the_wait": (values.silent_before, RANK),
     "silence._absent": (jobs.absent, RANK),
     "first_exception.judge": (jobs.own_error, RANK),
     "peer_vote.judge": (jobs.peers, RANK),
@@ -51,6 +53,7 @@ JOBS: dict[str, tuple[Builder, str]] = {
     "value._odd_node": (jobs.odd_node, NODES_RANKS),
     "value._bursts": (jobs.bursts, NODES_RANKS),
     "value._listed": (jobs.listed, RANK),
+    "outlying.judge": (values.outlying, RANK),
     "straggler.judge": (jobs.slow, RANK),
     "setting.judge": (jobs.settings, RANK),
     "hint.judge": (jobs.hinted, RANK),
