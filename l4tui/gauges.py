@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -162,10 +163,12 @@ class Gauges:
         for one in self.outside:
             for curve in one.curves:
                 if f"{curve.name} ({one.source})" == gauge.name:
-                    timed = curve.time != NO_TIME
-                    parts.append((len(names), axis.of_times(curve.time[timed]), curve.value[timed]))
+                    by_step = axis.by_iteration and bool((curve.step >= 0).any())  # event files know theirs
+                    known = curve.step >= 0 if by_step else curve.time != NO_TIME
+                    x = curve.step[known].astype(np.float64) if by_step else axis.of_times(curve.time[known])
+                    parts.append((len(names), x, curve.value[known]))
                     device = f":{curve.device}" if curve.device >= 0 else ""
-                    names.append(f"{curve.node or 'here'}{device}")
+                    names.append(f"{curve.node or PurePath(one.path).parent.name or 'here'}{device}")
         who = np.concatenate([np.full(len(x), n, np.int64) for n, x, _ in parts] or [np.empty(0, np.int64)])
         x = np.concatenate([x for _, x, _ in parts] or [np.empty(0)])
         y = np.concatenate([y for _, _, y in parts] or [np.empty(0)])

@@ -87,12 +87,13 @@ class Drawing:
 
 def make(request: Request, gauges: Gauges, snapshot: Snapshot, axis: Axis) -> Drawing:
     """Gather the samples and draw them."""
-    sparks = {g.name: _spark(gauges, g, snapshot) for g in request.sparks}
+    sparks = {g.name: _spark(gauges, g, snapshot, axis) for g in request.sparks}
     found = [(g, gauges.samples(g, snapshot, axis, request.ranks)) for g in request.gauges]
     found = [(g, s) for g, s in found if len(s.x)]
     nothing = View(request.width, request.height, 0.0, 1.0)
     if not found:
-        words = "nothing of this rank" if request.ranks else "nothing yet"
+        words = "nothing of this rank" if request.ranks else "no value has a place on this axis"
+        words = words if request.gauges else "no series has such a name"
         return Drawing(None, nothing, (0.0, 1.0), sparks=sparks, words=words)
     if request.width < 20 or request.height < 4:
         return Drawing(None, nothing, (0.0, 1.0), sparks=sparks, words="too small for a chart")
@@ -120,7 +121,13 @@ def make(request: Request, gauges: Gauges, snapshot: Snapshot, axis: Axis) -> Dr
     )
 
 
-def _spark(gauges: Gauges, gauge: Gauge, snapshot: Snapshot) -> list[float]:
+def _spark(gauges: Gauges, gauge: Gauge, snapshot: Snapshot, axis: Axis) -> list[float]:
+    if gauge.is_outside:
+        s = gauges.samples(gauge, snapshot, axis)
+        if not len(s.x):
+            return []
+        band = band_of(np.zeros(len(s.x), np.int64), s.x, s.y, float(s.x.min()), float(s.x.max()), SPARK, 1)
+        return [float(v) for v in band.middle[np.isfinite(band.middle)]]
     values = gauges.index.spark(gauge.name, snapshot, SPARK)
     return [float(v) for v in values[np.isfinite(values)]]
 

@@ -176,7 +176,7 @@ class Shown(ChartPane):
             is_log=self.is_log,
             is_plain=self.app.no_color,
             is_ascii=self.host.config.ascii,
-            sparks=tuple(g for g in self.shown[self.top : self.top + self.list_rows] if not g.is_outside),
+            sparks=tuple(self.shown[self.top : self.top + self.list_rows]),
         )
         turn = self._turn
         self.host.in_thread(lambda: self._make(request, listed, turn), "chart")

@@ -16,6 +16,7 @@ from l4tui.charts import Curve, View, draw
 from l4tui.config import Config
 from l4tui.engine.discovery import discover
 from l4tui.engine.telemetry.bands import Line
+from l4tui.engine.telemetry.eventfiles import EventWriter
 from l4tui.panes.telemetry import Listed, Shown
 from l4tui.screens.job import JobScreen
 from tests.l4tui.screen import until
@@ -174,6 +175,21 @@ async def test_several_series_and_the_machines_on_one_axis(job: Path) -> None:
         await still(pilot, pane)
         assert pane.drawing is not None and pane.drawing.picture is not None
         await pilot.press("enter", "right")  # no line holds its values
+
+
+async def test_event_files_stand_at_their_own_steps(job: Path) -> None:
+    for run in ("eval", "train"):
+        writer = EventWriter(job / run, 1.0)
+        writer.add("score", np.arange(5, 56, 10), np.full(6, 1_600_000_000.0), np.arange(6.0))
+        writer.close()
+    async with charted(job) as (pilot, _, pane):
+        await choose(pilot, pane, "score")
+        drawing = pane.drawing
+        assert drawing is not None and drawing.xs is not None
+        assert np.unique(drawing.xs).tolist() == [5, 15, 25, 35, 45, 55]
+        assert "eval" in text_of(pane) and "train" in text_of(pane)
+        await choose(pilot, pane, "no such")
+        assert "no series has such a name" in text_of(pane)
 
 
 async def test_elsewhere_the_keys_say_where_they_belong(job: Path) -> None:
