@@ -125,8 +125,11 @@ class Workers:
     def close(self, wait: bool = False) -> None:
         """End the workers; without `wait` what they are still at is of no use any more."""
         if self._executor is not None:
-            if self._client is None:
+            if isinstance(self._executor, ProcessPoolExecutor):
+                processes = list((self._executor._processes or {}).values()) if not wait else []
                 self._executor.shutdown(wait=wait, cancel_futures=True)
+                for process in processes:  # else Python, when it ends, waits for what they are still at
+                    process.terminate()
             self._executor = None
         if self._client is not None:
             self._client.close()  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -102,3 +103,19 @@ def test_stopped_reading_keeps_a_whole_beginning(folder):
     assert 0 < first.length < 12_000
     job.read_all()  # goes on from there
     assert job.snapshot().counts().lines == read(folder).snapshot().counts().lines
+
+
+def slept(seconds: float) -> str:
+    time.sleep(seconds)
+    return "done"
+
+
+def test_workers_end_at_once_when_nobody_wants_their_result() -> None:
+    workers = Workers(1)
+    running = workers.run(slept, [0.0, 3600.0], threading.Event())
+    next(running)
+    processes = list(workers._executor._processes.values())
+    workers.close()
+    for process in processes:
+        process.join(60)
+        assert process.exitcode is not None
