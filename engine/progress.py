@@ -25,6 +25,9 @@ class Ranks(NamedTuple):
     iteration: Ints  # highest one; −1
 
 
+CHUNK = 1 << 18  # entries between two moments in which other threads may run: a few milliseconds
+
+
 class Progress:
     """Follows snapshots of one job; the cost of an update is that of its new entries."""
 
@@ -47,12 +50,13 @@ class Progress:
         n = len(snap.ranks.rank)
         self._lines, self._last = roomy(self._lines, n), roomy(self._last, n, -1)
         self._time, self._iteration = roomy(self._time, n, NO_TIME), roomy(self._iteration, n, -1)
-        new = slice(self._seen, snap.length)
-        speaker = snap.speaker[new]
-        self._lines[:n] += np.bincount(speaker, minlength=n)
-        self._last[speaker] = np.arange(self._seen, snap.length)  # the last assignment stays
-        np.maximum.at(self._time, speaker, snap.clock[new])
-        np.maximum.at(self._iteration, speaker, snap.columns["iteration"][new])
+        for begin in range(self._seen, snap.length, CHUNK):
+            new = slice(begin, min(begin + CHUNK, snap.length))
+            speaker = snap.speaker[new]
+            self._lines[:n] += np.bincount(speaker, minlength=n)
+            self._last[speaker] = np.arange(new.start, new.stop)  # the last assignment stays
+            np.maximum.at(self._time, speaker, snap.clock[new])
+            np.maximum.at(self._iteration, speaker, snap.columns["iteration"][new])
         self._seen = snap.length
         return self._by_rank(snap, n)
 
