@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from l4tui.engine.model import NO_TIME, UNKNOWN
+from l4tui.engine.model import NO_TIME, UNKNOWN, Flag
 from l4tui.engine.telemetry import TelemetryIndex, Type
 from l4tui.engine.telemetry.curves import Mark, Outside
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SLICE_S = 0.06  # of reading, between two pictures
 SECOND = 1e9
+LOOKED_AT = 1 << 20  # entries that tell how iterations are counted
+EPOCHS = 4  # times that a rank begins to count anew before time is the better axis
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -139,9 +141,11 @@ class Gauges:
         return [Gauge(n, units[n], int(v[0]), v[1], v[2], int(v[3]), True) for n, v in sorted(found.items())]
 
     def axis(self, snapshot: Snapshot, timeline: Timeline) -> Axis:
-        """Choose the axis: iterations where the job tells them."""
+        """Choose the axis: iterations where the job tells them, and does not begin anew with every epoch."""
         known = snapshot.clock[snapshot.clock != NO_TIME]
-        return Axis(len(timeline.begins()[0]) > 1 or _counts(snapshot), int(known.min()) if len(known) else 0, timeline)
+        by_iteration = len(timeline.begins()[0]) > 1 or _counts(snapshot)
+        by_iteration &= not len(known) or not _begins_anew(snapshot)
+        return Axis(by_iteration, int(known.min()) if len(known) else 0, timeline)
 
     def samples(self, gauge: Gauge, snapshot: Snapshot, axis: Axis, ranks: Sequence[int] | None = None) -> Samples:
         """Return a series on an axis."""
@@ -184,6 +188,16 @@ def job_gauges(job: Job, config: Config) -> Gauges:
         return Shelf().outside(job.snapshot(), job.options.beside, job.options.utc_offset_s)
 
     return Gauges(TelemetryIndex(own_series(config)), outside)
+
+
+def _begins_anew(snapshot: Snapshot) -> bool:
+    """Tell whether iterations are counted from the start again and again, as within epochs; restarts are fewer."""
+    rows = np.flatnonzero((snapshot.flags[:LOOKED_AT] & Flag.MARKED) != 0)
+    if not len(rows):
+        return False
+    speaker = snapshot.speaker[rows]
+    told = snapshot.iteration[rows[speaker == np.bincount(speaker).argmax()]]
+    return int((np.diff(told) < 0).sum()) >= EPOCHS
 
 
 def _counts(snapshot: Snapshot) -> bool:

@@ -14,6 +14,7 @@ from l4tui.engine.telemetry.eventfiles import EventWriter
 from l4tui.engine.telemetry.fields import Type
 from l4tui.engine.telemetry.index import Points, TelemetryIndex
 
+EPOCHS = 4  # times that iterations begin anew before they are no steps
 LATER = 1e-3  # seconds between points of a log without times
 
 
@@ -59,11 +60,11 @@ class Board:
             self.points += len(rows)
 
     def _step(self, points: Points, rank: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return steps and the rows that have one: iterations, or ordinals where the series knows no iteration."""
+        """Return steps and the rows that have one: iterations, or ordinals where these tell none or begin anew."""
         iteration = points.iteration[rows].astype(np.int64)
         same = (points.name, rank)
-        if same not in self._steps and (iteration >= 0).any():
-            known = iteration >= 0
+        known = iteration >= 0
+        if same not in self._steps and known.any() and (np.diff(iteration[known]) < 0).sum() < EPOCHS:
             return iteration[known], rows[known]
         first = self._steps.get(same, 0)
         self._steps[same] = first + len(rows)

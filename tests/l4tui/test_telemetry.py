@@ -15,8 +15,11 @@ from l4tui.app import L4App
 from l4tui.charts import Curve, View, draw
 from l4tui.config import Config
 from l4tui.engine.discovery import discover
+from l4tui.engine.iterations import Timeline
+from l4tui.engine.job import Job
 from l4tui.engine.telemetry.bands import Line
 from l4tui.engine.telemetry.eventfiles import EventWriter
+from l4tui.gauges import job_gauges
 from l4tui.panes.telemetry import Listed, Shown
 from l4tui.screens.job import JobScreen
 from tests.l4tui.screen import until
@@ -190,6 +193,24 @@ async def test_event_files_stand_at_their_own_steps(job: Path) -> None:
         assert "eval" in text_of(pane) and "train" in text_of(pane)
         await choose(pilot, pane, "no such")
         assert "no series has such a name" in text_of(pane)
+
+
+def test_iterations_that_begin_anew_with_every_epoch_stand_in_time(tmp_path: Path) -> None:
+    lines = [
+        f"[rank{rank}]: 2026-01-02 03:{epoch:02d}:{step:02d},000 INFO step {step}/60 loss {9 - epoch - step / 60:.4f}"
+        for epoch in range(RANKS) for step in range(1, STEPS) for rank in range(RANKS)
+    ]  # fmt: skip
+    (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
+    found = discover([str(tmp_path)])
+    job = Job(found.choose(0).sources)
+    job.read_all()
+    gauges, snap = job_gauges(job, Config()), job.snapshot()
+    gauges.index.update(snap)
+    timeline = Timeline()
+    timeline.update(snap, 0)
+    axis = gauges.axis(snap, timeline)
+    loss = gauges.samples(next(g for g in gauges.names() if g.name == "loss"), snap, axis, [0])
+    assert not axis.by_iteration and loss.x.tolist() == sorted(loss.x.tolist()) and loss.x[-1] == 358
 
 
 async def test_elsewhere_the_keys_say_where_they_belong(job: Path) -> None:
