@@ -42,9 +42,10 @@ def main() -> None:
         snap = job.snapshot()
         index = TelemetryIndex()
         began, cpu = time.perf_counter(), time.process_time()
-        first, samples, seen = 0.0, 0, set()
+        first, first_cpu, samples, seen = 0.0, 0.0, 0, set()
         for points in index.query(snap, None, None, Event()):
             first = first or time.perf_counter() - began
+            first_cpu = first_cpu or time.process_time() - cpu
             samples += len(points.value)
             seen.add(points.name)
         wall, cpu = time.perf_counter() - began, time.process_time() - cpu
@@ -55,7 +56,7 @@ def main() -> None:
         index.values("layer.7/norm", snap)
         one = time.perf_counter() - one
         print(f"{len(seen)} series, {samples:,} samples, {path.stat().st_size / 1e6:.0f} MB, {snap.length:,} lines")
-        print(f"first points {first * 1e3:7.0f} ms   (goal 100)")
+        print(f"first points {first * 1e3:7.0f} ms   (goal 100; CPU {first_cpu * 1e3:.0f} ms)")
         print(f"all          {wall * 1e3:7.0f} ms   (goal 1000; CPU {cpu * 1e3:.0f} ms)")
         print(f"again        {again * 1e3:7.0f} ms")
         print(f"one series   {one * 1e3:7.1f} ms")
