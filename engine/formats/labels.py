@@ -15,10 +15,14 @@ from typing import NamedTuple
 from l4tui.engine.formats.registry import LEVEL_WORDS, Format
 
 WINDOW = 40  # texts; a stretch counts as labelled when most of its texts have the prefix
-BACK = 0.1  # share of changes of number that go down where ranks take turns
-TURNS = 0.97  # share of steps from one number to the next, or back to 0, of a list
+BACK = 0.03  # share of changes of number that go down where ranks take turns
+FEW = 30  # labels; of fewer nothing can be said
+SAID = 60  # bytes that tell what a line says, date and level in front
+MOST_SAID = 2  # different things that a table says of each of its numbers
+GLUED = 0.3  # share of texts; some begin with a blank of their own
 MOST_SHAPES = 64  # name shapes that a narrowed regex lists
 _DIGITS = re.compile(r"\d+")
+_VALUES = re.compile(rb" *\d+")
 _TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
 _NO_HOST = re.compile(
     r"(?:global_?|local_?|world_?)?(?:rank|step|epoch|iter|iteration|batch|gpu|cuda|device|task|layer|loss|stage|frame|"
@@ -108,26 +112,44 @@ def _label(hits: Hits, hints: Hints) -> str | None:
     return "" if is_label_set(hits, _numbers(hits), hints) else None
 
 
-def _bracket(hits: Hits, hints: Hints) -> str | None:
-    """Refuse what no ranks do unless Hydra is seen: numbers that run from 0 to n-1 again and again, or hardly go back.
+def is_somebodys(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
+    """Say whether numbers that look like labels are a program's own: what no processes do, unless a launcher is seen.
 
-    The former list devices or classes, the latter count epochs.
+    Numbers that hardly go back count epochs. Processes of one job say more than one thing, and say the same things: a
+    table of classes or devices says one, or something else of each.
     """
-    ids = _numbers(hits)
-    n = max(ids, default=0) + 1
+    if hints.slurm or hints.hydra or len(ids) < FEW or len(set(ids)) < 2:
+        return False
     steps = [(a, b) for a, b in pairwise(ids) if a != b]
-    back = sum(b < a for a, b in steps)
-    turns = sum((b - a) % n == 1 for a, b in steps)
-    is_list = 3 <= n <= len(ids) // 3 and turns >= TURNS * (len(ids) - 1)
-    is_count = len(set(ids)) > 1 and back < BACK * len(steps)
-    return _label(hits, hints) if hints.hydra or not (is_list or is_count) else None
+    if sum(b < a for a, b in steps) < BACK * len(steps):
+        return True
+    said: dict[bytes, set[int]] = {}
+    for match, number in zip(hits.found, ids, strict=True):
+        text = _VALUES.sub(b"0", match.string[match.end() : match.end() + SAID])
+        said.setdefault(text, set()).add(number)
+    return sum(len(who) > 1 for who in said.values()) < 2 and len(said) <= MOST_SAID * len(set(ids))
+
+
+def _bracket(hits: Hits, hints: Hints) -> str | None:
+    return None if is_somebodys(hits, _numbers(hits), hints) else _label(hits, hints)
+
+
+def _tag(hits: Hits, hints: Hints) -> str | None:
+    """Accept what torchrun glues to its text; a program leaves a blank."""
+    return _bracket(hits, hints) if is_glued(hits) else None
+
+
+def is_glued(hits: Hits) -> bool:
+    """Say whether text begins directly behind the tags."""
+    texts = [match.string[match.end() : match.end() + 1] for match in hits.found]
+    return sum(text not in (b" ", b"") for text in texts) >= GLUED * sum(text != b"" for text in texts)
 
 
 def _colon(hits: Hits, hints: Hints) -> str | None:
     """Accept ids of several widths, none of them padded; of one width they are read as srun's."""
     texts = hits.texts()
     plain = len({len(text) for text in texts}) > 1 and not any(len(text) > 1 and text[0] == "0" for text in texts)
-    return _label(hits, hints) if plain else None
+    return _bracket(hits, hints) if plain else None
 
 
 def _on_host(hits: Hits, hints: Hints) -> str | None:
@@ -145,7 +167,8 @@ def _rank_word(hits: Hits, hints: Hints) -> str | None:
     forms = [_DIGITS.sub("0", match[0].decode("latin-1")) for match in hits.found]
     form, n = Counter(forms).most_common(1)[0]
     hits = hits.only([one == form for one in forms])
-    if n < 0.9 * hits.total or not is_label_set(hits, _numbers(hits), hints):
+    ids = _numbers(hits)
+    if n < 0.9 * hits.total or not is_label_set(hits, ids, hints) or is_somebodys(hits, ids, hints):
         return None
     return re.escape(form).replace("0", r"(?P<rank>\d+)")
 
@@ -166,7 +189,8 @@ def _srun(hits: Hits, hints: Hints) -> str | None:
     part = len(ids) >= 5 * len(set(ids)) and is_concentrated(hits)  # of a larger step; a list has each number once
     if len(set(ids)) > 1 and len(str(max(ids))) != width and not padded and not part:
         return None
-    if not is_label_set(hits, ids, hints):
+    aligned = any(match[0][:1] == b" " for match in hits.found)
+    if not is_label_set(hits, ids, hints) or (not aligned and is_somebodys(hits, ids, hints)):
         return None
     return rf"(?=[ \d]{{{width}}}:) *(?P<task>\d+):(?: |$)" if width > 1 else r"(?P<task>\d):(?: |$)"
 
@@ -263,7 +287,8 @@ def _parallel_name(hits: Hits, hints: Hints) -> str | None:
 
 def _parallel_number(hits: Hits, hints: Hints) -> str | None:
     ids = _numbers(hits)
-    return "" if len(ids) >= 2 * len(set(ids)) and is_label_set(hits, ids, hints) else None
+    good = len(ids) >= 2 * len(set(ids)) and is_label_set(hits, ids, hints)
+    return "" if good and not is_somebodys(hits, ids, hints) else None
 
 
 def _repeated(hits: Hits, hints: Hints) -> str | None:
@@ -299,7 +324,7 @@ RULES: dict[str, Rule] = {
     "mpich-rank": _bracket,
     "hydra-paren": _bracket,
     "gforker": _bracket,
-    "torchrun-norole": _bracket,
+    "torchrun-norole": _tag,
     "colon-number": _colon,
     "rank-on-host": _on_host,
     "host-and-rank": _host_first,

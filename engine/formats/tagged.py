@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from l4tui.engine.formats.candidates import Candidates
+from l4tui.engine.formats.labels import Hints, Hits, is_somebodys
 from l4tui.engine.formats.registry import Format, built_in
 
 TAG = "tag"  # key of Dialect.rest
@@ -20,7 +21,16 @@ def accepted_tags(texts: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
     lines = [text for text in texts if text.strip()]
     least = max(FEWEST, SHARE * len(lines))
     hits = Counter(fmt.name for _, text, tags in _weak_tags().among(lines) for fmt in tags if _carries(fmt, text))
-    return tuple((TAG, fmt.name) for fmt in built_in() if hits[fmt.name] >= least)
+    good = [fmt for fmt in built_in() if hits[fmt.name] >= least]
+    return tuple((TAG, fmt.name) for fmt in good if not _is_somebodys(fmt, lines))
+
+
+def _is_somebodys(fmt: Format, lines: Sequence[bytes]) -> bool:
+    """Say whether the ranks are those of results: one thing is said of each."""
+    found = [match for text in lines if _carries(fmt, text) and (match := fmt.regex.search(text, 0, READ))]
+    groups = [index for field, index in fmt.fields if field == "self_rank"]
+    ids = [int(next((match[group] for group in groups if match[group]), b"0")) for match in found]
+    return is_somebodys(Hits([], found, len(lines)), ids, Hints())
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from l4tui.engine.formats.labels import Hints, Hits, is_concentrated, is_label_set
+from l4tui.engine.formats.labels import Hints, Hits, is_concentrated, is_glued, is_label_set, is_somebodys
 
 _ROLE = re.compile(rb"\[([A-Za-z_][\w-]*?)(\d+)\]:")
 _SLOT = re.compile(rb"\d+")
@@ -35,7 +35,8 @@ def judge_role(hits: Hits, hints: Hints) -> str | None:
         texts = part.texts()
         tail = _role_digits(texts)
         ids = [int(text[tail:]) for text in texts]
-        if len(ids) >= 2 * len(set(ids)) and is_label_set(part, ids, hints):
+        good = len(ids) >= 2 * len(set(ids)) and is_label_set(part, ids, hints) and is_glued(part)
+        if good and not is_somebodys(part, ids, hints):
             patterns.append(re.escape(role.decode("latin-1")) + r"\d" * tail)
     if not patterns:
         return None
@@ -84,7 +85,7 @@ def judge_pair(hits: Hits, hints: Hints) -> str | None:
     pairs = [tuple(int(slot[:9]) for slot in _SLOT.findall(match[0])) for match in hits.found]
     for at in (0, 1):
         ranks, others = [pair[at] for pair in pairs], [pair[1 - at] for pair in pairs]
-        if not is_label_set(hits, ranks, hints) or 0 not in ranks:
+        if not is_label_set(hits, ranks, hints) or 0 not in ranks or is_somebodys(hits, ranks, hints):
             continue
         second = _second(ranks, others)
         if second is not None:

@@ -140,6 +140,7 @@ def test_payload_that_imitates_a_tag_is_not_cut(name, tag) -> None:  # type: ign
 
 def test_ordinary_brackets_of_a_hydra_log_are_not_cut() -> None:
     log = [b"[%d] Epoch: [%d]  [ %d/3658]  eta: 0:08" % (k * 3 % 4, k // 9 % 4, k) for k in range(200)]
+    log += [b"[%d] %s" % (k * 3 % 4, text) for text in (b"loading", b"ready") for k in range(8)]
     dialect = detect(log)
     assert dialect.prefixes == ("mpich-rank",)
     assert [cut(line, dialect) for line in log if cut(line, dialect)] == []
@@ -215,8 +216,10 @@ def test_a_run_of_sure_tags_counts_however_long_the_rest() -> None:
 
 
 def test_a_few_tags_behind_a_torchrun_tag_are_text() -> None:
-    log = [b"[trainer%d]:" % (k % 2) + PLAIN[k % len(PLAIN)] for k in range(40)] + [b"[trainer1]:[1,0]<stdout>:x"]
+    log = [b"[trainer%d]:" % (k * 5 // 7 % 2) + PLAIN[k % len(PLAIN)] for k in range(40)] + [
+        b"[trainer1]:[1,0]<stdout>:x"
+    ]
     parser = Parser(detect(log))
     assert told(parser, log[-1]) == {"local_rank": "1"}
-    labelled = [b"%d: " % (k % 2) + PLAIN[k % len(PLAIN)] for k in range(40)] + [b"1: [default0]:x"] * 4
+    labelled = [b"%d: " % (k * 5 // 7 % 2) + PLAIN[k % len(PLAIN)] for k in range(40)] + [b"1: [default0]:x"] * 4
     assert told(Parser(detect(labelled)), labelled[-1])["local_rank"] == "0"

@@ -184,7 +184,7 @@ def test_tags(line: bytes, field: str, text: bytes) -> None:
 
 
 def test_weak_tags_are_read_where_a_source_begins_its_messages_so() -> None:
-    lines = [f"R{k % 4}: shard {k} loaded".encode() for k in range(40)]
+    lines = [f"R{k % 4}: shard {k} {'loaded' if k // 4 % 2 else 'seen'}".encode() for k in range(40)]
     parse = Parser(detect(lines)).parse(lines[3])
     assert [(s.field, lines[3][s.start : s.end]) for s in parse.spans] == [("self_rank", b"3")]
     few = [f"row {k} of a table".encode() for k in range(40)] + lines[:8]

@@ -61,6 +61,7 @@ def test_no_plugins_no_warnings() -> None:
 
 def test_explain_names_formats_and_ranges() -> None:
     log = [b"%d: [W1129 15:28:58.803585501 reducer.cpp:1529] slow" % (k % 8) for k in range(80)]
+    log += [b"%d: ready" % (k % 8) for k in range(16)]
     rows = explain(log)
     assert rows[0].lines == 80
     assert [(p.format, p.start, p.end) for p in rows[0].parts][:2] == [

@@ -63,7 +63,7 @@ def test_what_all_say_is_one_row(tmp_path: Path) -> None:
 
 
 def test_occurrences_are_rows_until_they_are_a_flood(tmp_path: Path) -> None:
-    lines = [f"{r}: {stamp(r / 10)} - INFO - data.py:1 - opened shard {i}" for r in range(2) for i in range(80)]
+    lines = [f" {r}: {stamp(r / 10)} - INFO - data.py:1 - opened shard {i}" for r in range(2) for i in range(80)]
     snap = read(tmp_path / "job.log", lines).snapshot()
     table = RowBuilder().update(snap)
     assert table.length == 65

@@ -63,6 +63,7 @@ def test_one_line_always_behind_another_proves_nothing() -> None:
 
 def test_prose_of_a_log_without_torn_text_stays_whole() -> None:
     log = [b"[%d] step %d loss 2.%d" % (k * 3 % 4, k, k % 9) for k in range(300)]
+    log += [b"[%d] saved" % (k % 4) for k in range(8)]
     dialect = detect(log)
     assert ranks(b"[2] as was said in [3] of the paper", dialect) == ["2"]
     assert ranks(b"[2] shapes [1] and [3] are equal", dialect) == ["2"]
