@@ -87,6 +87,15 @@ class Mapper:
         self._plan_numbers = Numbering()
         self._voice_numbers = Numbering()
 
+    def number_anew(self) -> None:
+        """Begin with no plan and speaker numbered; what keys tell is kept."""
+        self._plan_numbers, self._voice_numbers = Numbering(), Numbering()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many keys are known that another's lines might have to share plans."""
+        return len(self._masked) > MOST_KEYS // 8 or len(self._keys) > MOST_KEYS // 2
+
     def map(self, block: bytes, context: ClockContext) -> Part:
         """Map a block of whole lines (the last one may lack its newline); the context dates its clocks."""
         self.context = context

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Event
@@ -21,6 +23,7 @@ from l4tui.engine.sources import Source, SourceError
 WORTHWHILE = 64 << 20  # bytes from which a pool's start pays
 TASK = 48 << 20  # bytes a task has: its mapper begins with nothing, so small ones read too many lines anew
 SMALLEST_TASK = 8 << 20
+MOST_KEPT = 16  # mappers that wait for a worker's next task
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class Task:
 
     ranges: tuple[Range, ...]
     formats: tuple[Format, ...]
+    reading: str = ""  # names what all tasks of a reading share
+    number: int = 0  # counts them in the order of the merge
 
     @property
     def size(self) -> int:
@@ -71,17 +76,23 @@ def tasks_of(ranges: Iterable[Range], jobs: int, formats: tuple[Format, ...]) ->
     ranges = list(ranges)
     total = sum(one.end - one.begin for one in ranges)
     size = min(max(total // (jobs * 4), SMALLEST_TASK), TASK)
+    reading = uuid.uuid4().hex
+    for number, some in enumerate(_bundles((piece for one in ranges for piece in _pieces(one, size)), size)):
+        yield Task(some, formats, reading, number)
+
+
+def _bundles(pieces: Iterable[Range], size: int) -> Iterator[tuple[Range, ...]]:
+    """Yield neighbours that hold `size` bytes together."""
     held: list[Range] = []
     room = size
-    for one in ranges:
-        for piece in _pieces(one, size):
-            held.append(piece)
-            room -= piece.end - piece.begin
-            if room <= 0:
-                yield Task(tuple(held), formats)
-                held, room = [], size
+    for piece in pieces:
+        held.append(piece)
+        room -= piece.end - piece.begin
+        if room <= 0:
+            yield tuple(held)
+            held, room = [], size
     if held:
-        yield Task(tuple(held), formats)
+        yield tuple(held)
 
 
 def _pieces(one: Range, size: int) -> Iterator[Range]:
@@ -99,13 +110,45 @@ def map_task(task: Task) -> bytes:
     return pickle.dumps(list(mapped(task)), protocol=5)
 
 
+class _Kept(threading.local):
+    """Mappers of a worker's thread: what a key tells need not be found out for each task anew.
+
+    Only tasks that come earlier in the same reading may have shown a key: some of a plan is of its first line.
+    """
+
+    def __init__(self) -> None:
+        self._mappers: dict[Dialect, Mapper] = {}
+        self._after = ("", 0)  # reading and number of the last task
+
+    def take(self, task: Task, dialect: Dialect) -> Mapper:
+        """Take a mapper out of what is kept, or a new one; its ids start anew."""
+        reading, number = self._after
+        if reading != task.reading or number >= task.number:
+            self._mappers.clear()
+        known = self._mappers.pop(dialect, None)
+        if known is None or known.is_crowded:
+            return Mapper(Parser(dialect, task.formats), dialect)
+        known.number_anew()
+        return known
+
+    def give_back(self, task: Task, mappers: Mapping[Dialect, Mapper]) -> None:
+        """Keep mappers for the next task."""
+        if len(self._mappers) + len(mappers) > MOST_KEPT:
+            self._mappers.clear()
+        self._mappers.update(mappers)
+        self._after = (task.reading, task.number)
+
+
+_KEPT = _Kept()  # one per process and thread, as workers are
+
+
 def mapped(task: Task, stop: Event | None = None) -> Iterator[Mapped | Failed]:
     """Yield the blocks of a task; a source that cannot be read ends with a `Failed`."""
     mappers: dict[Dialect, Mapper] = {}
     for one in task.ranges:
         mapper = mappers.get(one.dialect)
         if mapper is None:
-            mapper = mappers[one.dialect] = Mapper(Parser(one.dialect, task.formats), one.dialect)
+            mapper = mappers[one.dialect] = _KEPT.take(task, one.dialect)
         try:
             for block in blocks(one.source, one.begin, one.end, stop=stop, final=one.final, continues=one.continues):
                 inside = block.unfinished or not block.data.endswith(b"\n")
@@ -113,6 +156,7 @@ def mapped(task: Task, stop: Event | None = None) -> Iterator[Mapped | Failed]:
                 yield Mapped(one.source.index, block.offset, block.end, block.continues, inside, part)
         except SourceError as error:
             yield Failed(one.source.index, str(error))
+    _KEPT.give_back(task, mappers)
 
 
 def _slim(part: Part) -> Part:
