@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from l4tui.engine.sharing import remember, shared
+
 Allocate = Callable[[int, Any], np.ndarray]  # values, dtype
 
 # name → dtype: 31 bytes an entry
@@ -119,14 +121,16 @@ class Store:
         """Return an array, in a file without a name where memory would hold more than the cap."""
         held = sum(column.room * column.itemsize for column in self.columns.values() if not column.is_mapped)
         if held + room * dtype.itemsize <= self.cap:
-            return np.empty(room, dtype)
+            return shared(room, dtype)
         try:
             if self.folder is not None:
                 self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 if hasattr(os, "posix_fallocate"):  # else a full disk is found out by a signal
                     os.posix_fallocate(file.fileno(), 0, room * dtype.itemsize)
-                return np.memmap(file, dtype, "r+", shape=(room,))
+                array: np.ndarray = np.memmap(file, dtype, "r+", shape=(room,))
+                remember(array, file.fileno())
+                return array
         except OSError as error:
             self.remark = f"--max-mem: {(error.strerror or '').lower()} for the index: it stays in memory"
             return np.empty(room, dtype)

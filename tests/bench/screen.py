@@ -30,12 +30,12 @@ def _large(files: list[Path]) -> list[tuple[str, str]]:
         first = _first_paint(terminal)
         terminal.wait_for(lambda _: b"\x1b[?1049h" in terminal.received, 30.0)
         mounted = cpu_seconds(terminal.pid)
-        _settle(terminal)
-        _rest(terminal)
+        settle(terminal)
+        rest(terminal)
         spent, began = cpu_seconds(terminal.pid), time.monotonic()
         terminal.read(IDLE_S)
         idle = (cpu_seconds(terminal.pid) - spent) / (time.monotonic() - began)
-        delays = sorted(_key(terminal, key) for key in ("k", "j") * (KEYS // 2))
+        delays = sorted(key_to_paint(terminal, key) for key in ("k", "j") * (KEYS // 2))
         return [
             ("first paint, wall", f"{first:.2f} s"),
             ("CPU when the app takes the screen", f"{mounted:.2f} s"),
@@ -54,14 +54,14 @@ def _first_paint(terminal: Terminal) -> float:
     return time.monotonic() - began
 
 
-def _settle(terminal: Terminal, quiet: float = 3.0, most: float = 300.0) -> None:
+def settle(terminal: Terminal, quiet: float = 3.0, most: float = 300.0) -> None:
     """Wait until nothing is drawn any more: all is indexed."""
     until = time.monotonic() + most
     while terminal.read(quiet) and time.monotonic() < until:
         pass
 
 
-def _rest(terminal: Terminal, most: float = 300.0) -> None:
+def rest(terminal: Terminal, most: float = 300.0) -> None:
     """Wait until nothing is computed any more: the job has been judged."""
     until = time.monotonic() + most
     before = -1.0
@@ -70,7 +70,7 @@ def _rest(terminal: Terminal, most: float = 300.0) -> None:
         terminal.read(3.0)
 
 
-def _key(terminal: Terminal, key: str) -> float:
+def key_to_paint(terminal: Terminal, key: str) -> float:
     terminal.read(0.15)
     began = time.monotonic()
     terminal.send(key)
@@ -84,9 +84,9 @@ def _following() -> list[tuple[str, str]]:
         path.write_text("".join(f"[rank{k % 8}]: step {k} began\n" for k in range(2000)))
         terminal = Terminal([str(path)], size=(120, 40))
         try:
-            _settle(terminal)
+            settle(terminal)
             terminal.send("G")
-            _settle(terminal, 1.0)
+            settle(terminal, 1.0)
             delays = [_appears(terminal, path, f"needle{n}x") for n in range(5)]
             stop = threading.Event()
             writer = threading.Thread(target=_write, args=(path, stop))
