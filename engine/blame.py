@@ -19,6 +19,7 @@ CLOSE = 2.0  # decibans: candidates this near the best are accused together
 NODE_SHARE = 0.5  # of a node's own finding that each rank on it takes over
 SHOWN = 8  # suspects listed besides those accused together
 STALLED = 6.0  # decibans that a scheduler's stop weighs less than an error of all ranks
+SPREADS = {"scheduler", "numerics"}  # causes of all ranks' errors that one of them may have brought about
 UNOWNED = 0.6  # confidence in what ended a job though it names nobody
 LEAST = 4.5  # decibans below which a rank is not listed: more than statistics alone can give
 
@@ -168,7 +169,7 @@ def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: lis
     best = max(best_rank, nodes[0].decibans if nodes else 0.0)
     strong = [f for f in job if f.strength is Strength.STRONG]
     weak = [f for f in job if f.strength is Strength.WEAK]
-    stopped = all(f.cause == "scheduler" for f in strong)  # a time limit also ends what somebody else had stalled
+    stopped = all(f.cause in SPREADS for f in strong)  # a time limit also ends what somebody else had stalled
     for_job = (weights.job - STALLED * stopped) if strong else 0.0
     together = _together(ranks, nodes)
     odds = [10 ** (c.decibans / 10) - 1 for c in ranks]  # who has nothing against them weighs nothing, however many

@@ -27,7 +27,7 @@ _INSIDE = (
         "eval",
         re.compile(
             r"\b(?:evaluat\w*|validat\w*(?<!args)(?<!config)(?<!options)|eval_step|run_eval|test_step)\s*\(|"
-            r"\bin (?:evaluat|validat)(?!\w*(?:arg|conf|opt|param|schema|input))\w*|"
+            r"\bin (?:on_)?(?:evaluat|validat)(?!\w*(?:arg|conf|opt|param|schema|input))\w*|"
             r"/(?:eval|valid)\w*\.py\""
         ),
     ),

@@ -28,10 +28,13 @@ def named_first(case: Case) -> dict[int, Sighting]:
 
 def judge(case: Case) -> list[Finding]:
     """Accuse the first rank that a launcher names, where no rank that is known raised, waited or was killed."""
-    if case.completed or victims(case) or any(d.is_root for d in deaths(case)):
+    if case.completed or any(d.is_root for d in deaths(case)):
         return []
     raised = case.roles(Role.INITIATING)
-    named = named_first(case)
+    waited = victims(case)
+    named = {r: s for r, s in named_first(case).items() if r not in waited}
+    if waited and raised:
+        return []
     if not named or any(s.rank >= 0 and not s.copied for s in raised) or (case.is_most(len(named)) and len(named) > 1):
         return []
     rank, sighting = min(named.items(), key=lambda item: item[1].row)
