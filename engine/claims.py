@@ -101,7 +101,7 @@ def host(text: str | None) -> str | None:
     """Cut a host name at its first dot; None for what names no particular host."""
     if not text or text in _HERE or text.startswith("127."):
         return None
-    return text if _ADDRESS.fullmatch(text) else text.partition(".")[0]
+    return text if _ADDRESS.fullmatch(text) or "/" in text else text.partition(".")[0]  # role/0 is no host name
 
 
 def process_id(speaker: Speaker, name: SourceName) -> int:
