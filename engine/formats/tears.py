@@ -56,7 +56,8 @@ class Tears(NamedTuple):
     def judge(self, line: bytes, begin: int, start: int, end: int, following: int) -> Tear:
         """Judge the tag line[start:end] between texts from `begin` and to `following`, where the next tag stands."""
         context = context_of(line, begin, start)
-        is_chunk = beginning_of(line, end, following) in self.begins
+        beginning = beginning_of(line, end, following)
+        is_chunk = any(beginning[:n] in self.begins for n in (None, 4, 3))  # two short chunks come as one, too
         is_glued = line[start - 1] not in _BEFORE_BRACKETS and not line[start : start + 1].isdigit()  # node3: is a word
         if is_chunk and (is_glued or context in self.real):
             return Tear.REAL  # no text has its own bracket directly behind a word and goes on like a line
