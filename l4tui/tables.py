@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from json.encoder import encode_basestring_ascii
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from l4tui.exits import UsageError
+from l4tui.signals import temporary_folder
 
 if TYPE_CHECKING:
     from l4tui.engine.export import Column, Value
@@ -54,7 +54,7 @@ def write_parquet(batches: Batches, columns: Sequence[str], out: BinaryIO) -> No
         import duckdb
     except ImportError:
         raise UsageError("parquet needs DuckDB: pip install 'l4tui[sql]'") from None
-    with tempfile.TemporaryDirectory(prefix="l4tui-") as folder:
+    with temporary_folder("l4tui-") as folder:
         rows, table = Path(folder, "rows.jsonl"), Path(folder, "rows.parquet")
         with rows.open("wb") as stream:
             _write_objects(batches, columns, stream, _valid_json)

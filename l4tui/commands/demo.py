@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from l4tui.config import Config, size
 from l4tui.demo.names import LAYOUTS, READY, STYLES
 from l4tui.exits import Exit, UsageError
+from l4tui.signals import held, temporary_folder
 
 DEFAULT = "oom-gpu"
 APART = 10_000  # seeds that give different starting hours
@@ -120,25 +120,29 @@ def child_command(args: argparse.Namespace, nodes: int, directory: Path | None) 
 
 def show(args: argparse.Namespace, nodes: int, open_tui: OpenTui) -> int:
     """Start the writer, open the screen on its folder, end the writer with the screen."""
-    with tempfile.TemporaryDirectory(prefix="l4tui-demo-") as name:
+    child: subprocess.Popen[bytes] | None = None
+    with temporary_folder("l4tui-demo-") as name:
         folder = Path(name) / args.scenario  # the screen names a job by its folder
         folder.mkdir()
-        child = subprocess.Popen(
-            child_command(args, nodes, folder),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        command, null = child_command(args, nodes, folder), subprocess.DEVNULL
         try:
+            with held():
+                child = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
             wait_for_lines(folder, child)
             return open_tui(folder, child)
         finally:
-            child.terminate()
-            try:
-                child.wait(5)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+            if child is not None:
+                end(child)
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    """Ask a process to end, and make it."""
+    child.terminate()
+    try:
+        child.wait(5)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
 
 
 def wait_for_lines(folder: Path, child: subprocess.Popen[bytes]) -> None:

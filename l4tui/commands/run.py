@@ -16,10 +16,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -27,6 +26,7 @@ from types import FrameType
 from l4tui import options
 from l4tui.config import Config
 from l4tui.exits import UsageError
+from l4tui.signals import temporary_folder
 
 TAKES_COMMAND = True  # what stands behind -- is args.rest
 POLL = 0.05  # seconds between two looks at the log in --plain
@@ -80,15 +80,15 @@ def run(args: argparse.Namespace, config: Config) -> int:
     plain = args.plain or not (sys.stdout.isatty() and sys.stdin.isatty())
     path = Path(args.log) if args.log else _log_path(args.rest[0])
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _environment(args.tag) as environ, path.open("ab") as log:
+    with _environment(args.tag) as environ, path.open("ab") as log, _forwarding() as own:
         begin = log.tell()
         child = subprocess.Popen(
             args.rest, stdout=log, stderr=log, stdin=None if plain else subprocess.DEVNULL, env=environ
         )
-        with _forwarding(child):
-            if not plain:
-                _show(path, config, child)
-            code = _wait(child, path, begin if plain else None)
+        own(child)
+        if not plain:
+            _show(path, config, child)
+        code = _wait(child, path, begin if plain else None)
     print(f"l4tui: the log is {shlex.quote(str(path))}", file=sys.stderr)
     return code if code >= 0 else 128 - code
 
@@ -105,7 +105,7 @@ def _environment(tag: bool) -> Iterator[Mapping[str, str]]:
     if not tag:
         yield environ
         return
-    with tempfile.TemporaryDirectory(prefix="l4tui-run-") as here:
+    with temporary_folder("l4tui-run-") as here:
         package = str(Path(__file__).parent.parent)
         Path(here, "sitecustomize.py").write_text(_SITE.format(here=here, package=package), "utf-8")
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (here, environ.get("PYTHONPATH"))))
@@ -115,18 +115,28 @@ def _environment(tag: bool) -> Iterator[Mapping[str, str]]:
 
 
 @contextmanager
-def _forwarding(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Hand signals on to the command; Ctrl+C reaches it from the terminal by itself."""
+def _forwarding() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Hand signals on to the command that is named with what is yielded; Ctrl+C reaches it from the terminal."""
+    commands: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []  # came while the command was being started
 
     def forward(number: int, frame: FrameType | None) -> None:
-        if child.poll() is None:
-            child.send_signal(number)
+        if not commands:
+            early.append(number)
+        for command in commands:
+            if command.poll() is None:
+                command.send_signal(number)
+
+    def own(command: subprocess.Popen[bytes]) -> None:
+        commands.append(command)
+        for number in early:
+            command.send_signal(number)
 
     numbers = [getattr(signal, name) for name in FORWARDED]
     before = {number: signal.signal(number, forward) for number in numbers}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        yield
+        yield own
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

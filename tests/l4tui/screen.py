@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -27,23 +28,33 @@ class FakeApp(L4App):
         super().__init__(Found(()), config, keymap(config.keys))
         self.fake = job
         self.ruling = Ruling(0, "")
+        self.may_judge = threading.Event()
+        self.may_judge.set()
 
     def on_mount(self) -> None:
         self._catch_signals()
         self.push_screen(JobScreen(self.fake, "job-4711", self._config, self._keys, fake_search, self.judged))
 
     def judged(self, snapshot: FakeSnapshot) -> Ruling:
-        """Judge as the test says."""
+        """Judge as the test says, when it says so."""
+        self.may_judge.wait(15)
         return self.ruling._replace(version=snapshot.version)
 
 
 @asynccontextmanager
 async def shown(
-    job: FakeJob, size: tuple[int, int] = (80, 24), *, ruling: Ruling | None = None, **settings: object
+    job: FakeJob,
+    size: tuple[int, int] = (80, 24),
+    *,
+    ruling: Ruling | None = None,
+    judged: bool = True,
+    **settings: object,
 ) -> AsyncIterator[tuple[Pilot[int], JobScreen]]:
-    """Run the app and wait until the first page has its text."""
+    """Run the app and wait until the first page has its text; with `judged` false verdicts wait for `may_judge`."""
     app = FakeApp(job, Config(**{"theme": "l4tui", "lens": "lines", **settings}))  # type: ignore[arg-type]
     app.ruling = ruling or app.ruling
+    if not judged:
+        app.may_judge.clear()
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         screen = app.screen

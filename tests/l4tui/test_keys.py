@@ -334,9 +334,10 @@ async def test_q_closes_and_ctrl_c_interrupts() -> None:
 
 async def test_the_verdict_stands_in_the_second_line_and_leads_to_its_evidence() -> None:
     ruling = Ruling(0, "failed", "rank 7 on n1 raised its own error", 399)
-    async with shown(FakeJob(1000), ruling=ruling) as (pilot, screen):
+    async with shown(FakeJob(1000), ruling=ruling, judged=False) as (pilot, screen):
         await pilot.press("a")
         assert "no verdict" in screen._said
+        pilot.app.may_judge.set()  # type: ignore[attr-defined]
         await until(pilot, lambda: "rank 7 on n1" in screen.header.render_line(1).text)
         assert "failed" in screen.header.render_line(0).text
         await pilot.press("a")
