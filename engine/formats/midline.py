@@ -30,6 +30,7 @@ MOST_IDS = 1 << 16
 # PyTorch's [rankN]: behind a bar or another rank's unfinished text, in a log that no launcher tags
 TORCH = r"\[rank(\d+)\]:(?=\[[EWIF][ \d]|[EWIFVC]\d{4} | Traceback \(| [\w.]*(?:Error|Exception)\b)"
 LABEL = "srun-label"  # Hydra's '%r: ' looks alike, but tears lines
+LOOKED_AT = 600  # lines that tell whether labels stand in mid-line at all; to follow the chunks costs 100 ms a source
 TORN = 8  # lines torn at a label that show it
 # NCCL's "host:pid:tid [3] NCCL INFO" is no tag
 NUMBER = r"(?<!\d)"
@@ -124,11 +125,16 @@ def learn_midline(
 def _torn_labels(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]], lines: Sequence[bytes]) -> Format | None:
     """Return the format of labels like srun's where lines are torn at them, as srun never does."""
     fmt = next((fmt for fmt in used if fmt.name == LABEL), None)
-    if fmt is None or any(line.startswith((b"srun: ", b"slurmstepd")) for line in lines):
+    if fmt is None or any(text[:1] == b" " for text in tags[LABEL]):
+        return None  # only srun aligns its labels
+    if any(line.startswith((b"srun: ", b"slurmstepd")) for line in lines):
         return None
     own = _unnamed(fmt.regex.pattern.decode("latin-1"), "task")
     tag = re.compile(f"{NUMBER}(?:{own})".encode("latin-1"))
     glued = re.compile(f"(?:^|{_GLUED_NUMBER[0]})(?:{own})".encode("latin-1"))
+    some = lines[:: 1 + len(lines) // LOOKED_AT]
+    if sum(glued.search(line, 1, READ) is not None for line in some) < TORN // 2:
+        return None
     ids = {match["task"] for text in tags[LABEL] if (match := fmt.regex.match(text))}
     tears = learn_tears(tag, ids, lines)
     found = Counter(tears.judge_all(glued, ids, lines)) if tears.real else Counter()
