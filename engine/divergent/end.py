@@ -16,6 +16,7 @@ from l4tui.engine.peers import HABIT, OPENINGS, Peers
 from l4tui.engine.rowtable import RowFlag
 from l4tui.engine.snapshot import Snapshot
 
+CHUNK = 1 << 20  # lines looked at together
 MOST = 400  # events looked at
 FEW = 1 / 3  # a larger share that is missing accuses nobody
 
@@ -74,9 +75,12 @@ def _went_on(peers: Peers, attempt: int, places: Ints) -> Bits:
     most = peers.calm_rows(attempt)
     calm = np.zeros(table.length, np.bool_)
     calm[peers.rows[most]] = True
-    low = int(peers.first[places].min())
-    rows = table.row[low:]
-    lines = low + np.flatnonzero((rows >= 0) & calm[rows])
+    of_speaker = np.full(len(snap.ranks.rank), -1, np.int64)
+    for begin in range(int(peers.first[places].min()), len(table.row), CHUNK):
+        rows = table.row[begin : begin + CHUNK]
+        lines = begin + np.flatnonzero((rows >= 0) & calm[rows])
+        of_speaker[snap.speaker[lines]] = lines  # the last assignment stays
+    lines = np.sort(of_speaker[of_speaker >= 0])
     writers, back = np.unique(_writers(snap, lines)[::-1], return_index=True)
     last = lines[len(lines) - 1 - back]  # last calm line of each writer
     out = np.zeros(len(places), np.bool_)
