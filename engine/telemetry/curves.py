@@ -60,7 +60,9 @@ class Gathering:
         self, name: str, unit: str, value: float, time: int = NO_TIME, device: int = UNKNOWN, node: str | None = None
     ) -> None:
         """Add one sample; `node`: another one than the file's."""
-        times, values, lines = self._rows.setdefault((name, unit, node or self.node, device), ([], [], []))
+        key = (name, unit, node or self.node, device)
+        known = self._rows.get(key)
+        times, values, lines = known or self._rows.setdefault(key, ([], [], []))
         times.append(time)
         values.append(value)
         lines.append(self.line)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from l4tui.engine.snapshot import Snapshot
+from l4tui.engine.sniff import HEAD as SNIFFED
+from l4tui.engine.sniff import is_monitor
 from l4tui.engine.telemetry.curves import Gathering, Outside
 from l4tui.engine.telemetry.eventfiles import MARK, curves_of
 from l4tui.engine.telemetry.outside import monitors
@@ -18,6 +20,7 @@ from l4tui.engine.telemetry.outside.stamps import Stamps
 from l4tui.engine.telemetry.outside.zones import fitted, span_of
 
 HEAD = 8192  # bytes that tell which program wrote a file
+MIXED = 8 << 20  # bytes of a log that begins with a table, as of a job that first asks for its GPUs
 LARGEST = 256 << 20  # bytes of a file that is read; these are tables of minutes, not logs
 
 _TABLES: tuple[tuple[str, re.Pattern[str], Callable[[Iterable[str], Stamps, str | None], Gathering]], ...] = (
@@ -72,7 +75,8 @@ def read_outside(path: str, nodes: Sequence[str] = (), utc_offset_s: int = 0) ->
         with file.open("rb") as stream:
             head = stream.read(HEAD)
         kind = kind_of(head)
-        if kind is None or file.stat().st_size > LARGEST:
+        most = LARGEST if kind == "kernel" or is_monitor(head[:SNIFFED]) else MIXED
+        if kind is None or file.stat().st_size > most:
             return None
         stamps = Stamps(utc_offset_s, file.stat().st_mtime_ns)
         with file.open("r", encoding="utf-8", errors="replace") as text:

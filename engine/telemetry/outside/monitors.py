@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.telemetry.curves import Gathering
@@ -16,7 +17,10 @@ _HEADED = re.compile(r"(?P<name>.*?)\s*\[(?P<unit>[^\]]+)\]$")  # utilization.gp
 _CELL = re.compile(r"(?P<value>[-+]?\d+(?:\.\d+)?) ?(?P<unit>[%A-Za-z/]*)$")
 _BITS = re.compile(r"0x[0-9a-fA-F]{1,16}$")
 _STATES = {"Active": 1.0, "Not Active": 0.0}
-_NAMES = ("timestamp", "index", "name", "uuid", "pid", "driver_version", "count", "serial", "pci.bus_id")
+_NAMES = frozenset(
+    ("timestamp", "index", "gpu_index", "name", "uuid", "gpu_uuid", "pid", "driver_version", "count", "serial",
+     "pci.bus_id", "gpu_bus_id")
+)  # fmt: skip
 _LOST = re.compile(r"GPU is lost|GPU requires reset")
 _LOST_DEVICE = re.compile(r"Unable to determine the device handle for [Gg](?:PU|pu) ?(?P<device>[\da-fA-F:.]*\w)")
 _BLANK = 2.0**47  # what DCGM writes for a value that it does not have, and its larger kin
@@ -75,7 +79,7 @@ def read_query(lines: Iterable[str], stamps: Stamps, node: str | None) -> Gather
             if lost := _LOST_DEVICE.search(",".join(cells)):
                 found.mark("lost", lost[0], time, name=lost["device"])
             continue
-        row = {name: cell.strip() for (name, _), cell in zip(header, cells, strict=True)}
+        row = {name: cells[at].strip() for at, (name, _) in enumerate(header) if name in _NAMES}
         time = stamps.read(row.get("timestamp", ""))[0]
         index = row.get("index", row.get("gpu_index", ""))
         which = row.get("uuid") or row.get("gpu_uuid") or row.get("pci.bus_id") or row.get("gpu_bus_id") or ""
@@ -96,6 +100,7 @@ def _headed(cell: str) -> tuple[str, str]:
     return (headed["name"], headed["unit"]) if headed else (cell, "")
 
 
+@lru_cache(maxsize=1 << 14)  # tables repeat themselves
 def _reading(cell: str) -> tuple[float, str] | None:
     """Read a cell: a number with its unit, a set of bits, a state that is on or off."""
     if match := _CELL.match(cell):

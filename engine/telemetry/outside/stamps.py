@@ -25,9 +25,16 @@ class Stamps:
     def __init__(self, utc_offset_s: int, latest_ns: int) -> None:
         self._zone = timezone(timedelta(seconds=utc_offset_s))
         self._latest = latest_ns
+        self._last: tuple[str, tuple[int, int]] = ("", (NO_TIME, 0))
 
     def read(self, text: str) -> tuple[int, int]:
         """Return (ns UTC, end of the stamp) of a text that begins with a stamp; (NO_TIME, 0) where it does not."""
+        if text == self._last[0]:  # the rows of all devices of a machine
+            return self._last[1]
+        self._last = text, self._read(text)
+        return self._last[1]
+
+    def _read(self, text: str) -> tuple[int, int]:
         for pattern in (_NUMERIC, _CTIME):
             if match := pattern.match(text):
                 time = self._time(match.groupdict())
