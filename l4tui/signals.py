@@ -49,8 +49,8 @@ def held() -> Iterator[None]:
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-        for number in came[:1]:
-            ours[number](number, None)  # raises, unless somebody handles it otherwise
+        for first in came[:1]:
+            ours[signal.Signals(first)](first, None)  # raises, unless somebody handles it otherwise
 
 
 @contextmanager

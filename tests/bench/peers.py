@@ -22,6 +22,7 @@ from tests.bench.processes import Cost, cpu_seconds, measure, resident, tree
 STILL_S = 4.0  # a program in a terminal has done its work when it used no CPU for so long …
 STILL_SHARE = 0.03  # … or less than this share of a core
 MOST_S = 900.0
+TAIL = 4096  # bytes of what was drawn last
 DRAINED = 50_000  # lines given to drain3 one by one
 RUN = 100  # of them in a row; the runs lie evenly through the file
 # What the example configuration that comes with drain3 masks, without its masks for one product's messages.
@@ -58,49 +59,53 @@ def peers(files: list[Path], one: Path, venv: Path | None) -> Iterator[Measured]
         looked_at["toolong --merge, until it rests"] = [str(venv / "bin" / "tl"), "--merge", *map(str, files)]
     for name, command in looked_at.items():
         if shutil.which(command[0]):
-            cost, is_done = measure_screen(command)
-            yield Measured(name, cost, size, "" if is_done else f"not at rest after {MOST_S:.0f} s")
+            cost, note = measure_screen(command)
+            yield Measured(name, cost, size, note)
     for name, command in printing.items():
         if shutil.which(command[0]):
-            yield Measured(name, measure(command), size)
+            cost = measure(command)
+            yield Measured(name, cost, size, "" if not cost.code else f"gave up: exit {cost.code}")
     yield from drain3(one)
 
 
-def measure_screen(command: list[str], most: float = MOST_S) -> tuple[Cost, bool]:
-    """Run a program on a terminal of 120×40 until it rests, then end it; whether it came to rest."""
+def measure_screen(command: list[str], most: float = MOST_S) -> tuple[Cost, str]:
+    """Run a program on a terminal of 120×40 until it rests, then end it; return also what went wrong."""
     with tempfile.TemporaryDirectory() as home:
         began = time.monotonic()
         pid, fd = pty.fork()
         if pid == 0:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
             os.execvpe(command[0], command, {**os.environ, "TERM": "xterm-256color", "HOME": home})
-        used, peak, rests_since, last = 0.0, 0, began, began
+        used, peak, rests_since, last, drawn = 0.0, 0, began, began, b""
         while (now := time.monotonic()) - began < most and now - rests_since < STILL_S:
-            _read(fd, 1.0)
+            drawn = (drawn + _read(fd, 1.0))[-TAIL:]
             spent = sum(map(_cpu, tree(pid)))
             peak = max(peak, sum(map(resident, tree(pid))))
             moment = time.monotonic()
             if spent - used > STILL_SHARE * (moment - last):
                 rests_since = moment
             used, last = max(used, spent), moment
-        is_done = now - rests_since >= STILL_S
+        note = "" if now - rests_since >= STILL_S else f"not at rest after {most:.0f} s"
+        note = "crashed before its end" if b"crashed" in drawn or b"Traceback" in drawn else note
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(fd)
-    return Cost(rests_since - began, used, peak, ""), is_done
+    return Cost(rests_since - began, used, peak, ""), note
 
 
-def _read(fd: int, seconds: float) -> None:
+def _read(fd: int, seconds: float) -> bytes:
+    drawn = b""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         if not select.select([fd], [], [], left)[0]:
             continue
         try:
-            if not os.read(fd, 1 << 16):
-                break
-        except OSError:
+            data = os.read(fd, 1 << 16)
+        except OSError:  # the other end is closed
             break
+        drawn = (drawn + data)[-TAIL:]
     time.sleep(max(until - time.monotonic(), 0))
+    return drawn
 
 
 def _cpu(pid: int) -> float:

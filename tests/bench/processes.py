@@ -13,12 +13,13 @@ SAMPLE_S = 0.1
 
 
 class Cost(NamedTuple):
-    """Seconds, CPU seconds, bytes, and what was printed."""
+    """Seconds, CPU seconds, bytes, what was printed, and the exit code."""
 
     wall: float
     cpu: float
     rss: int
     output: str
+    code: int = 0
 
 
 def measure(command: list[str]) -> Cost:
@@ -36,7 +37,7 @@ def measure(command: list[str]) -> Cost:
         text = out.read(1 << 20).decode("utf-8", "replace")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(wall, cpu, peak, text)
+    return Cost(wall, cpu, peak, text, process.returncode)
 
 
 def tree(pid: int) -> list[int]:
