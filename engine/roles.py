@@ -11,7 +11,7 @@ import numpy as np
 from l4tui.engine.evidence.record import Ints, Journal
 from l4tui.engine.library.matching import Hit
 from l4tui.engine.library.pattern import Blames, Pattern, Role
-from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
+from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.smallids import met
 
 HARMLESS = re.compile(
@@ -94,10 +94,9 @@ class Progress:
     def __init__(self, journal: Journal, bad: Sequence[int] = ()) -> None:
         """Take the journal and the rows of its matched failures: lines of their shapes are no habit."""
         self._journal = journal
-        calm = (journal.level <= Level.INFO) & (journal.rank >= 0)
-        calm &= ~np.isin(journal.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK])
+        calm = journal.calm
         if len(bad):
-            calm &= ~np.isin(journal.shape, np.unique(journal.shape[np.asarray(bad, dtype=np.int64)]))
+            calm = calm & ~np.isin(journal.shape, np.unique(journal.shape[np.asarray(bad, dtype=np.int64)]))
         self._habitual = calm & (met(journal.rank, journal.shape) >= HABIT)
         self._rows: dict[int, Ints] = {}
 

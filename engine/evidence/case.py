@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from l4tui.engine.evidence.record import Ints, Journal
 from l4tui.engine.homes import Homes, spread
 from l4tui.engine.library.pattern import Blames, Role
-from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
+from l4tui.engine.model import NO_TIME, UNKNOWN, Level
 from l4tui.engine.roles import Sighting
 from l4tui.engine.smallids import partners, present, stable_order
 from l4tui.engine.telemetry.curves import Outside
@@ -204,8 +204,7 @@ class Case:
     def lives(self) -> dict[int, Life]:
         """What each rank wrote of its own accord: no traceback, nothing matched as cascade or teardown."""
         j = self.journal
-        own = self.mask & (j.rank >= 0) & (j.level <= Level.INFO)
-        own &= ~np.isin(j.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK])
+        own = self.mask & j.calm
         own[[s.row for s in self.roles(Role.CASCADE, Role.TEARDOWN, Role.INITIATING)]] = False
         order = j.by_rank[own[j.by_rank]]
         lives = {}

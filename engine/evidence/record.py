@@ -16,6 +16,7 @@ from l4tui.engine.smallids import firsts, present, stable_order
 
 Ints = NDArray[np.int64]
 HABIT = 3  # rows that must follow a new beginning
+_TRACEBACK = [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK]
 
 
 class Said(NamedTuple):
@@ -94,6 +95,12 @@ class Journal:
         """Return the rows of a rank, ascending."""
         begin, end = np.searchsorted(self._ranked, [rank, rank + 1])
         return self.by_rank[begin:end]
+
+    @cached_property
+    def calm(self) -> NDArray[np.bool_]:
+        """Rows in which a rank says something that is neither worse than INFO nor a part of a traceback."""
+        rows = (self.level <= Level.INFO) & (self.rank >= 0)
+        return rows & ~np.isin(self.line_class, _TRACEBACK)
 
     @cached_property
     def samples(self) -> dict[int, str]:

@@ -277,7 +277,8 @@ def _absent(case: Case) -> list[Finding]:
         return []
     end = _last_time(case, {int(case.journal.source[r]) for r in gave_up})
     world = case.world
-    late = [r for r in range(world) if _came_after(case, r, int(end), min(gave_up))]
+    waited = {int(case.journal.rank[row]) for row in gave_up if _only_failed(case, row)}
+    late = [r for r in range(world) if r not in waited and _came_after(case, r, int(end), min(gave_up))]
     if not 0 < len(late) <= (FEW * world if not missing else world - 1):
         return []
     cause, rows = "network", tuple(s.row for s in missing)
@@ -315,9 +316,16 @@ def _first_rows(case: Case, late: list[int]) -> tuple[int, ...]:
     return tuple(sorted({int(r) for rows in firsts for r in rows}))
 
 
+def _only_failed(case: Case, row: int) -> bool:
+    """Tell whether a rank's first words are that it gave up: it waited with its peers, whoever of them wrote first."""
+    rows = case.rows_of(int(case.journal.rank[row]))
+    before = rows[rows < row]
+    return not case.journal.calm[before].any()
+
+
 def _came_after(case: Case, rank: int, end: int, row: int) -> bool:
     j = case.journal
-    rows = np.flatnonzero(case.mask & (j.rank == rank))
+    rows = case.rows_of(rank)
     if not len(rows):
         return True
     if j.source[rows[0]] == j.source[row]:

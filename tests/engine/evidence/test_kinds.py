@@ -228,3 +228,11 @@ def test_a_node_whose_log_just_stops() -> None:
     lines = steps(range(12), 9) + [x for r in range(8) for x in closed(r, 10)]
     lines += [launcher(f"failed (exitcode: 1) local_rank: 0 (pid: {n})", node=f"n{n}") for n in (0, 1)]
     assert accused(lines, 12) == [8, 9, 10, 11]
+
+
+def test_whose_first_words_are_that_it_gave_up_had_waited() -> None:
+    """In one file of all ranks the first to give up stands before what others say of the same."""
+    hello = [said(r, f"initializing distributed: rank {r} of 8", stage="init") for r in range(3)]
+    text = "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 7/8 clients joined."
+    gave_up = [said(r, text, stage="init", level=Level.ERROR) for r in range(7)]
+    assert accused([*hello, *gave_up], 8) == [7]
