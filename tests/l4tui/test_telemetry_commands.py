@@ -35,7 +35,7 @@ def test_follow_needs_a_board(log: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_own_series_come_from_the_config_file(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log.write_text("".join(f"{r}: step {i} card~7~{i}.5\n" for i in range(30) for r in range(4)))
+    log.write_text("".join(f"{r}: step {i} loss {i + r}\n{r}: card~7~{i}.5\n" for i in range(30) for r in range(4)))
     config = tmp_path / "config.toml"
     config.write_text("[[series]]\npattern = 'card~\\d+~(?P<fan>[\\d.]+)'\n[[series]]\npattern = '(?P<x>'\n")
     words = ["export", "--no-cache", "--config", str(config), "--tensorboard", str(tmp_path / "board"), str(log)]
