@@ -81,12 +81,18 @@ async def _settled(pilot: Pilot[int], *, judged: bool = False) -> None:
     for _ in range(int(PATIENCE_S / 0.05)):
         await pilot.pause(0.05)
         screen = next((s for s in pilot.app.screen_stack if isinstance(s, JobScreen)), None)
-        settled = screen is not None and screen.is_settled and screen.study is not None
-        settled = settled and screen is not None and (screen.ruling.version >= 0 or not judged)
-        calm = calm + 1 if settled else 0
+        calm = calm + 1 if screen is not None and _rests(screen, judged) else 0
         if calm == CALM:
             return
     raise TimeoutError("the screen does not come to rest")
+
+
+def _rests(screen: JobScreen, judged: bool) -> bool:
+    """Say whether all is shown that there will be: what is said of a part of a large log changes with the rest."""
+    whole, study, ruling = screen.snapshot, screen.study, screen.ruling
+    if not screen.is_settled or not whole.is_complete or study is None or study.snapshot.version != whole.version:
+        return False
+    return not judged or (ruling.is_final and ruling.version == whole.version)
 
 
 def main(arguments: Sequence[str]) -> int:

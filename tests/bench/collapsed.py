@@ -121,7 +121,7 @@ def main() -> None:
         for name, told_all in times.items():
             middle = [statistics.median(column) for column in zip(*told_all, strict=True)]
             worst = max(row[0] for row in told_all)
-            print(f"{name:20} first {middle[0]:6.0f} (worst {worst:4.0f}) last {middle[1]:6.0f} CPU {middle[2]:6.0f} ms")
+            print(f"{name:20} first {middle[0]:5.0f} (worst {worst:.0f}) last {middle[1]:5.0f} CPU {middle[2]:5.0f} ms")
     finally:
         stop.set()
         bench.terminal.close()

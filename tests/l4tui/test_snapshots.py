@@ -16,13 +16,14 @@ from tests.l4tui.demo_screen import SIZES, job_of, opened, picture, press
 
 FOLDER = Path(__file__).parent / "snapshots"
 SCREENS = {  # name → keys from the screen before it
-    "collapsed": ("d",),
-    "unfolded": ("enter",),
-    "log": ("v",),
-    "ranks": ("2",),
+    "collapsed": ("g", "d"),
+    "log": ("v", "g"),
+    "rank": ("r", "3", "enter", "g"),
+    "unfolded": ("backspace", "g", "v", "g", *["j"] * 7, "enter", "j", "j", "enter"),
+    "ranks": ("g", "2"),
     "sites": ("5",),
-    "compare": ("|",),
-    "chips": ("|", ":", *"hide_rank_3".replace("_", " "), "enter", "X"),
+    "compare": ("|", "G"),
+    "chips": ("|", ":", *"hide rank 3", "enter", "X", "g"),
 }
 
 
