@@ -22,6 +22,7 @@ MOST_SAID = 2  # different things that a table says of each of its numbers
 GLUED = 0.3  # share of texts; some begin with a blank of their own
 MOST_SHAPES = 64  # name shapes that a narrowed regex lists
 _DIGITS = re.compile(r"\d+")
+_INNER = re.compile(rb"\[(?:default|rank)\d+\]:")  # another launcher's tag: no program writes one behind a number
 _VALUES = re.compile(rb" *\d+")
 _TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
 _NO_HOST = re.compile(
@@ -123,6 +124,8 @@ def is_somebodys(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
     steps = [(a, b) for a, b in pairwise(ids) if a != b]
     if sum(b < a for a, b in steps) < BACK * len(steps):
         return True
+    if sum(_INNER.match(match.string, match.end()) is not None for match in hits.found) > len(ids) // 2:
+        return False
     said: dict[bytes, set[int]] = {}
     for match, number in zip(hits.found, ids, strict=True):
         text = _VALUES.sub(b"0", match.string[match.end() : match.end() + SAID])

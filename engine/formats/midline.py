@@ -112,14 +112,19 @@ def learn_midline(
         parts.append(TORCH)
     if not parts:
         return None, frozenset(), {}
+    regex = "|".join(parts)
     counting = {OUTER: "".join(outer)} if outer else {}
     if torn is not None or any(fmt.name in _WEAK_GUARD and fmt.family == "chunk" for fmt in used):
-        unglued = "|".join(parts).replace(_GLUED_NUMBER[0], NUMBER)  # lines begin with them, too
-        counting[TEARS] = learn_tears(re.compile(unglued.encode("latin-1")), seen, lines).encoded()
+        counting[TEARS] = _tears(regex, seen, lines).encoded()
     token = _token(used, tags)
     if len(token) >= SHORTEST_TOKEN or token == b"\r":
         counting[TOKEN] = token.decode("latin-1")
-    return "|".join(parts).encode("latin-1"), frozenset(seen), counting
+    return regex.encode("latin-1"), frozenset(seen), counting
+
+
+def _tears(regex: str, seen: set[bytes], lines: Sequence[bytes]) -> Tears:
+    """Learn where texts are torn; numbers that cut only behind a word begin lines, too."""
+    return learn_tears(re.compile(regex.replace(_GLUED_NUMBER[0], NUMBER).encode("latin-1")), seen, lines)
 
 
 def _torn_labels(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]], lines: Sequence[bytes]) -> Format | None:
