@@ -139,13 +139,13 @@ def _sentence(
     where = f" in {stage}" if stage else ""
     where += f", iteration {iteration}" if iteration is not None else ""
     if blame.scope == "job":
-        return f"The whole job{where}: {lead.sentence}."
+        return f"The whole job{where}: {lead.sentence.rstrip('.')}."
     who = word_ranks(blame.accused) if blame.accused else f"node {blame.nodes[0].node}"
     nodes = sorted({str(n) for r in blame.accused if (n := case.node_of(r))})
     if blame.accused and nodes:
         who += f" on {', '.join(nodes[:4])}{'…' if len(nodes) > 4 else ''}"
     unsure = "Unsure; most likely " if blame.confidence < UNSURE else ""
-    text = f"{unsure}{who}{where}: {_without_name(blame, lead)}."
+    text = f"{unsure}{who}{where}: {_without_name(blame, lead).rstrip('.')}."
     return text if outcome is not Outcome.COMPLETED else f"{text} The job completed."
 
 

@@ -34,6 +34,9 @@ class Baseline(Protocol):
         """Tell for each event of a job whether it is frequent in the healthy jobs."""
 
 
+EXCERPT = 160  # characters of a line that a sentence quotes
+
+
 @dataclass(frozen=True, slots=True)
 class Suspicion:
     """An outside detector's finding: a rank or a node, and when (ns)."""
@@ -327,6 +330,14 @@ def _index(journal: Journal, node: str) -> int:
 def first_rows(sightings: Iterable[Sighting]) -> tuple[int, ...]:
     """Return the rows of sightings, ascending."""
     return tuple(sorted({s.row for s in sightings}))
+
+
+def excerpt(text: str) -> str:
+    """Cut a line to what fits a sentence, at a word, without the full stop it may end with."""
+    line = text.strip()
+    if len(line) > EXCERPT:
+        line = f"{line[:EXCERPT].rpartition(' ')[0] or line[:EXCERPT]} …"
+    return line.rstrip(".")
 
 
 def word_ranks(ranks: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from l4tui.engine.evidence.case import Case, first_rows, word_ranks
+from l4tui.engine.evidence.case import Case, excerpt, first_rows, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN
@@ -38,7 +38,7 @@ def judge(case: Case) -> list[Finding]:
         if len({case.node_of(r) for r in case.ranks} - {None}) > 1 or not ranks_there or _stands_alone(found):
             out.append(_of_node(node, found))
             told = {s.rank for s in found if s.rank >= 0 and s.pattern.blames is Blames.NODE}
-            out += [_teller(rank, found) for rank in sorted(told)]
+            out += [_teller(rank, found) for rank in sorted(told) if len(case.ranks) > 1]  # alone it is only a voice
     return out
 
 
@@ -94,7 +94,7 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
     iteration = case.iteration_at(rank, own[0].row) if not own[0].copied else UNKNOWN
     if iteration < 0:
         iteration = case.iteration_of(rank)
-    what = lead.text.strip()[:160]
+    what = excerpt(lead.text)
     later = ", after another rank's" if late else ""
     return Finding(
         KIND,
@@ -115,7 +115,7 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
 def _teller(rank: int, found: list[Sighting]) -> Finding:
     """The rank that met its node's fault is named with it, below what would accuse the rank itself."""
     lead = next(s for s in found if s.rank == rank)
-    words = f"{word_ranks([rank])} met it: {lead.text.strip()[:160]}"
+    words = f"{word_ranks([rank])} met it: {excerpt(lead.text)}"
     rows = first_rows(s for s in found if s.rank == rank)
     return Finding(KIND, Strength.WEAK, words, rank, None, rows, True, UNKNOWN, lead.pattern.stage, lead.pattern.cause)
 

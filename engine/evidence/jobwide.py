@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from l4tui.engine.evidence.case import Case, first_rows
+from l4tui.engine.evidence.case import Case, excerpt, first_rows
 from l4tui.engine.evidence.figures import Figures
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.hint import named_first
@@ -65,7 +65,7 @@ def _common_error(case: Case) -> list[Finding]:
     out = []
     for told in by_pattern.values():
         ranks = {s.rank for s in told if s.rank >= 0}
-        text = told[0].text.strip()[:160]
+        text = excerpt(told[0].text)
         if len(case.ranks) > 1 and case.is_most(len(ranks)):
             out.append(
                 _finding("first_exception", f"{len(ranks)} of {len(case.ranks)} ranks raised: {text}", told, case)

@@ -64,7 +64,7 @@ def facts(report: Table) -> Iterator[tuple[str, str]]:
     is_open = verdict["scope"] == "none" and job["outcome"] in ("running", "unknown")  # more lines may accuse somebody
     yield "accused", accused if is_open else f"{accused}, {_percent(verdict['confidence'])} sure"
     seen, world = len(ranks) if isinstance(ranks, list) else 0, job["world_size"]
-    count = f"{seen:,} ranks" if world in (None, seen) else f"{seen:,} of {world:,} ranks"
+    count = f"{seen:,} rank{'s' * (seen != 1)}" if world in (None, seen) else f"{seen:,} of {world:,} ranks"
     many = len(nodes) if isinstance(nodes, dict) else 0
     yield "job", f"{count}, {many:,} node{'s' if many != 1 else ''}, {job['lines']:,} lines"
     yield "time", span(job["first_time"], job["last_time"])

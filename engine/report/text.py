@@ -26,7 +26,7 @@ def render_text(report: Table) -> str:
     if listed := pages.suspects(report):
         out += ["", "Suspects"]
         for at, s in enumerate(listed, 1):
-            out += _wrapped(f"{at}. {s.name} on {s.node}: score {s.score} = {s.sum}; L4 {s.l4}", 2, 5)
+            out += _wrapped(f"{at}. {s.name}{_place(s.name, s.node)}: score {s.score} = {s.sum}; L4 {s.l4}", 2, 5)
             for kind, text, where in s.reasons:
                 out += _wrapped(f"{kind}: {text}", 5, 7)
                 out += _wrapped(where, 7, 9)
@@ -45,3 +45,8 @@ def _wrapped(text: str, indent: int = 0, then: int = 0) -> list[str]:
     return textwrap.wrap(
         text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * then, break_on_hyphens=False
     )
+
+
+def _place(name: str, node: str) -> str:
+    """Write where a suspect is, unless it is that place, or the place is not known."""
+    return "" if node in ("–", "") or name.endswith(node) else f" on {node}"
