@@ -116,14 +116,16 @@ def _label(hits: Hits, hints: Hints) -> str | None:
 def is_somebodys(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
     """Say whether numbers that look like labels are a program's own: what no processes do, unless a launcher is seen.
 
-    Numbers that hardly go back count epochs. Processes of one job say more than one thing, and say the same things: a
-    table of classes or devices says one, or something else of each.
+    Numbers that hardly go back count epochs; those that race are processes'. Processes of one job say more than one
+    thing, and say the same things: a table of classes or devices says one, or something else of each.
     """
     if hints.slurm or hints.hydra or len(ids) < FEW or len(set(ids)) < 2:
         return False
     steps = [(a, b) for a, b in pairwise(ids) if a != b]
     if sum(b < a for a, b in steps) < BACK * len(steps):
         return True
+    if len(ids) >= 0.95 * hits.total and is_a_race(ids):
+        return False
     if sum(_INNER.match(match.string, match.end()) is not None for match in hits.found) > len(ids) // 2:
         return False
     said: dict[bytes, set[int]] = {}
@@ -131,6 +133,19 @@ def is_somebodys(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
         text = _VALUES.sub(b"0", match.string[match.end() : match.end() + SAID])
         said.setdefault(text, set()).add(number)
     return sum(len(who) > 1 for who in said.values()) < 2 and len(said) <= MOST_SAID * len(set(ids))
+
+
+def is_a_race(ids: Sequence[int]) -> bool:
+    """Say whether the numbers come in rounds, each of all of them, in changing orders: a loop keeps one order."""
+    everybody = len(set(ids))
+    rounds: list[list[int]] = [[]]
+    for number in ids:
+        if number in rounds[-1]:
+            rounds.append([])
+        rounds[-1].append(number)
+    orders = Counter(tuple(one) for one in rounds if len(one) == everybody)
+    whole = orders.total()
+    return whole >= 0.8 * len(rounds) and orders.most_common(1)[0][1] < 0.9 * whole
 
 
 def _bracket(hits: Hits, hints: Hints) -> str | None:

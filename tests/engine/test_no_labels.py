@@ -52,3 +52,16 @@ def logs() -> dict[str, list[str]]:
 @pytest.mark.parametrize("kind", logs())
 def test_no_rank(tmp_path: Path, kind: str) -> None:
     assert set(ranks_of(tmp_path, logs()[kind])) == {None}
+
+
+@pytest.mark.parametrize("form", ["{}: step {} loss {}", "[{}] step {} loss {}"])
+@pytest.mark.parametrize("ranks", [2, 8])
+def test_numbers_that_race_are_ranks_though_they_say_one_thing(tmp_path: Path, form: str, ranks: int) -> None:
+    rng = random.Random(5)
+    truth: list[int] = []
+    lines: list[str] = []
+    for step in range(60):
+        for rank in rng.sample(range(ranks), ranks):
+            truth.append(rank)
+            lines.append(form.format(rank, step, loss(rng)))
+    assert ranks_of(tmp_path, lines) == truth
