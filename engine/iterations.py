@@ -30,8 +30,8 @@ class Timeline:
     def __init__(self) -> None:
         self.marked: set[int] = set()  # sources that say iterations
         self._begins: dict[int, int] = {}  # attempt << 32 | iteration → ns
-        self._times = np.empty(0, np.int64)
-        self._values = np.empty(0, np.int64)
+        # one attribute, replaced as a whole: threads read it while another one learns
+        self._reached = np.empty(0, np.int64), np.empty(0, np.int64)  # times, ascending, and the iteration each began
         self.latest = NO_TIME  # time of the last marker
 
     def update(self, snap: Snapshot, begin: int) -> int:
@@ -70,19 +70,20 @@ class Timeline:
         begins = np.fromiter(self._begins.values(), np.int64, len(self._begins))
         values = np.fromiter(self._begins.keys(), np.int64, len(self._begins))
         order = np.lexsort((values, begins))
-        self._times, self._values = begins[order], values[order] & ((1 << _SHIFT) - 1)
+        self._reached = begins[order], values[order] & ((1 << _SHIFT) - 1)
         return min(time for _, time in changed)
 
     def begins(self) -> tuple[Ints, Ints]:
         """Return when iterations began (ns UTC, ascending) and their numbers."""
-        return self._times, self._values
+        return self._reached
 
     def at(self, times: Ints) -> Ints:
         """Return the iteration at times (ns UTC), −1 before the first and where there is no time."""
-        if not len(self._times):
+        begins, numbers = self._reached
+        if not len(begins):
             return np.full(len(times), UNKNOWN, np.int64)
-        at = np.searchsorted(self._times, times, "right") - 1
-        return np.where((at >= 0) & (times != NO_TIME), self._values[np.maximum(at, 0)], UNKNOWN)
+        at = np.searchsorted(begins, times, "right") - 1
+        return np.where((at >= 0) & (times != NO_TIME), numbers[np.maximum(at, 0)], UNKNOWN)
 
 
 def unmarked(snap: Snapshot, timeline: Timeline, entries: Ints) -> NDArray[np.bool_]:

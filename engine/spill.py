@@ -113,19 +113,24 @@ class Pump:
     def _run(self) -> None:
         try:
             fd = self._open_pipe()
-            while not self._stop.is_set():
-                if not select.select([fd], [], [], 0.2)[0]:
-                    continue
-                data = os.read(fd, CHUNK)
-                if not data:
-                    break
-                self._spill.append(data)
-                self._tell()
-            os.close(fd)
+            try:
+                self._copy(fd)
+            finally:
+                os.close(fd)
         except OSError as error:
             self._spill.problem = self._spill.problem or reason(error)
         finally:
             self.is_final = True
+            self._tell()
+
+    def _copy(self, fd: int) -> None:
+        while not self._stop.is_set():
+            if not select.select([fd], [], [], 0.2)[0]:
+                continue
+            data = os.read(fd, CHUNK)
+            if not data:
+                return
+            self._spill.append(data)
             self._tell()
 
     def _tell(self) -> None:

@@ -30,6 +30,8 @@ class Finder:
     def run(self, snapshot: Snapshot) -> Iterator[int]:
         """Search what has not been searched, after a run that is under way; yield the count after each batch."""
         with self._lock:
+            if snapshot.length <= self.covered:  # an older one waited for longer: all of it is known
+                return
             self.running = True
             try:
                 yield from self._search(snapshot)

@@ -88,7 +88,7 @@ class Gauges:
         self.index = index
         self._load = outside
         self._curves: tuple[Outside, ...] | None = None
-        self._lock = threading.Lock()
+        self._lock, self._loading = threading.Lock(), threading.Lock()
 
     def read(self, snapshot: Snapshot) -> bool:
         """Read for a moment; say whether there is more to read."""
@@ -106,9 +106,10 @@ class Gauges:
     @property
     def outside(self) -> tuple[Outside, ...]:
         """What stands beside the logs; read once."""
-        if self._curves is None:
-            self._curves = tuple(self._load())
-        return self._curves
+        with self._loading:  # list and chart are made by two threads
+            if self._curves is None:
+                self._curves = tuple(self._load())
+            return self._curves
 
     @property
     def marks(self) -> list[Mark]:

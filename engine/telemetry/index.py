@@ -122,12 +122,13 @@ class TelemetryIndex:
 
         What only counts the iterations is left out: it is the axis that the others stand on.
         """
-        infos = self.catalog.infos[: len(self._totals.count)]
-        axes = {info.name for i, info in enumerate(infos) if self._totals.is_axis(i, info)}
+        totals = self._totals  # another thread may begin anew
+        infos = self.catalog.infos[: len(totals.count)]
+        axes = {info.name for i, info in enumerate(infos) if totals.is_axis(i, info)}
         out = [
-            self._totals.summary(i, info)
+            totals.summary(i, info)
             for i, info in enumerate(infos)
-            if self._totals.count[i] and info.name.removesuffix(" total") not in axes
+            if totals.count[i] and info.name.removesuffix(" total") not in axes
         ]
         out.sort(key=lambda s: (not s.spans, not s.low < s.high, not s.info.keyed, s.info.name.lower()))
         return out
@@ -255,8 +256,8 @@ _COUNTERS = re.compile(
 )
 _COUNTED = re.compile(r"sample|token")  # a batch of one
 _NEVER = np.int64(2**62)
-_FILLS: dict[str, float] = {"count": 0, "odd": 0, "low": np.inf, "high": -np.inf, "first": 2**62, "last": -1,
-                            "least": np.inf, "most": -np.inf}  # fmt: skip
+_FILLS: dict[str, float] = {"odd": 0, "low": np.inf, "high": -np.inf, "first": 2**62, "last": -1, "least": np.inf,
+                            "most": -np.inf, "count": 0}  # fmt: skip -- count last: it tells readers how many there are
 
 
 def _points(

@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.snapshot import Snapshot
-from l4tui.engine.view import Bits, Ids, Matcher, find_row, smart_case
+from l4tui.engine.view import Bits, Ids, Matcher, Rows, find_row, smart_case
 from l4tui.finder import Finder
 from l4tui.widgets.logview import LogView
 
@@ -87,11 +87,13 @@ class SearchScreen(Screen[None]):
         self._jumping.set()
         self._jumping = Event()
         self._seeking, self._from = False, self.view.cursor_key
-        self._find(test, self.view.row if start is None else start, step, otherwise, around, self._jumping)
+        start = self.view.row if start is None else start
+        self._find(self.view.rows, test, start, step, otherwise, around, self._jumping)
 
     @work(thread=True, exclusive=True, group="jump", exit_on_error=False)
-    def _find(self, test: Test, start: int, step: int, otherwise: str, around: bool, stop: Event) -> None:
-        rows = self.view.rows
+    def _find(
+        self, rows: Rows, test: Test, start: int, step: int, otherwise: str, around: bool, stop: Event
+    ) -> None:
         row, words = find_row(rows, start, step, test, stop), ""
         if row < 0 and around:
             words = "went on from the top" if step > 0 else "went on from the end"

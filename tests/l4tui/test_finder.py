@@ -51,3 +51,13 @@ def test_a_run_after_growth_searches_only_what_was_added() -> None:
     assert list(finder.run(snapshot(5))) == [2]
     assert list(finder.run(snapshot(10))) == [3]
     assert starts == [0, 5]
+
+
+def test_an_older_snapshot_whose_turn_comes_later_takes_no_hits_away() -> None:
+    def matcher(snap: Any, pattern: str, start: int, stop: threading.Event) -> Iterator[np.ndarray]:
+        yield hits[(hits >= start) & (hits < snap.length)]
+
+    finder = Finder("oom", matcher)
+    assert list(finder.run(snapshot(10))) == [3]
+    assert list(finder.run(snapshot(5))) == []
+    assert (len(finder.bits), finder.covered, finder.count) == (10, 10, 3)
