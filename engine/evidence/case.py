@@ -161,24 +161,24 @@ class Case:
         return out
 
     @cached_property
-    def _local(self) -> dict[tuple[int, int], set[int]]:
+    def _local(self) -> dict[tuple[int | str, int], set[int]]:
         j = self.journal
         here = (j.rank >= 0) & (j.local_rank >= 0)
-        out: dict[tuple[int, int], set[int]] = defaultdict(set)
+        out: dict[tuple[int | str, int], set[int]] = defaultdict(set)
         if here.any():
             for source, local, rank in np.unique(np.stack([j.source, j.local_rank, j.rank])[:, here], axis=1).T:
                 out[int(source), int(local)].add(int(rank))
                 out[UNKNOWN, int(local)].add(int(rank))
                 if node := self.node_of(int(rank)):
-                    out[-2 - _index(j, node), int(local)].add(int(rank))
+                    out[node, int(local)].add(int(rank))
         return out
 
     def rank_at(self, local_rank: int, row: int) -> int:
         """Return the rank with this local rank beside the row: same source, same node, or the only one."""
         node = self.node_at(row)
-        keys = [(int(self.journal.source[row]), local_rank), (UNKNOWN, local_rank)]
+        keys: list[tuple[int | str, int]] = [(int(self.journal.source[row]), local_rank), (UNKNOWN, local_rank)]
         if node is not None:
-            keys.insert(1, (-2 - _index(self.journal, node), local_rank))
+            keys.insert(1, (node, local_rank))
         for key in keys:
             if len(found := self._local.get(key, set())) == 1:
                 return next(iter(found))
@@ -320,11 +320,6 @@ class Case:
             return placed
         empty = [n for n in {*j.nodes, *j.node_ranks} if not self.on_node(n) and not j.node_ranks.get(n)]
         return set(range(j.world_size)) if empty else placed
-
-
-def _index(journal: Journal, node: str) -> int:
-    names = [*journal.nodes, *journal.node_ranks]
-    return names.index(node)
 
 
 def first_rows(sightings: Iterable[Sighting]) -> tuple[int, ...]:

@@ -121,3 +121,12 @@ def test_an_empty_job_and_a_job_of_noise_tell_nothing() -> None:
 def test_hostile_numbers_do_not_crash(text: str) -> None:
     lines = steps(EIGHT, 9) + [said(r, text, 10, level=Level.ERROR) for r in (0, 1, 2)]
     told(lines)
+
+
+def test_a_host_that_only_the_agents_table_names_is_a_place_like_any_other() -> None:
+    lines = [x._replace(node=None) for x in steps(range(4), 5)]
+    table = ["  time      : 2026-01-31_12:00:09", "  host      : localhost", "  rank      : 2 (local_rank: 2)"]
+    ended = "failed (exitcode: 1) local_rank: 2 (pid: 618) of binary: /usr/bin/python3"
+    lines += [Said(text, launcher=True, level=Level.ERROR) for text in (ended, *table, "  exitcode  : 1 (pid: 618)")]
+    found = diagnose(journal_of(lines, world_size=4), LIBRARY)
+    assert found.blame.accused == (2,) and found.case.node_of(2) == "localhost"
