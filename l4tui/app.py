@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from multiprocessing import resource_tracker
@@ -22,6 +22,7 @@ from textual.widgets import Input
 
 from l4tui.actions import ACTIONS, keymap, shown_key
 from l4tui.config import Config
+from l4tui.daemons import Daemons
 from l4tui.engine.discovery import Found
 from l4tui.engine.job import Job
 from l4tui.engine.rankset import RankSet
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from l4tui.gauges import Gauges
 
 ERROR_MAX = 500  # characters of an internal error's line
-LEAVE_S = 1.0  # in which threads that count or compare may end by themselves once the screen is gone
 
 
 class Commands(Provider):
@@ -92,7 +92,6 @@ class L4App(App[int]):
         resource_tracker.ensure_running()  # it wants a stderr with a descriptor, which a running app's is not
         self._found, self._config, self._keys = found, config, keys
         self._ahead = TypeAhead(self, self._press)
-        self.last_resort: threading.Timer | None = None
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = choose(config.theme, os.environ)
@@ -175,13 +174,9 @@ class L4App(App[int]):
         return job_gauges(job, self._config)
 
     async def run_async(self, **told: Any) -> int | None:
-        """Run; once the terminal is given back nothing waits for long, though the loop would join counting threads."""
-        result = await super().run_async(**told)
-        code = result if result is not None else self.return_code or 0
-        self.last_resort = threading.Timer(LEAVE_S, _leave, [code])
-        self.last_resort.daemon = True
-        self.last_resort.start()
-        return result
+        """Run; once the terminal is given back nothing waits for threads that still count."""
+        asyncio.get_running_loop().set_default_executor(Daemons())
+        return await super().run_async(**told)
 
     def _fatal_error(self) -> None:
         """Leave with one line, as every command does; the trace is for those who ask for it."""
@@ -199,8 +194,6 @@ class L4App(App[int]):
 
     def _catch_signals(self) -> None:
         """End in order when told to from outside: the terminal is left as it was found."""
-        import asyncio
-
         loop = asyncio.get_running_loop()
         for number in (*ENDING, signal.SIGINT):
             try:
@@ -245,11 +238,6 @@ def _notice(found: Found, number: int) -> str:
     return ", ".join(parts)
 
 
-def _leave(code: int) -> None:
-    sys.stdout.flush()
-    os._exit(code)
-
-
 def run_app(found: Found, config: Config) -> int:
     """Show what was found until the person leaves; returns the exit code.
 
@@ -265,8 +253,6 @@ def run_app(found: Found, config: Config) -> int:
         raise UsageError(f"no theme {config.theme!r}: auto, {', '.join(sorted(known_themes()))}")
     app = L4App(found, config, keys)
     result = app.run(mouse=config.mouse)
-    if app.last_resort is not None:
-        app.last_resort.cancel()
     end_in_order()  # the loop took its handlers with it; what called us may have children to stop
     sys.stdout.flush()
     if result is None:

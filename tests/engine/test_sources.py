@@ -15,7 +15,7 @@ from l4tui.engine import descriptors
 from l4tui.engine.blocks import blocks
 from l4tui.engine.descriptors import Descriptors, OpenFile
 from l4tui.engine.sources import Source, SourceError, open_path, open_pipe
-from l4tui.engine.spill import Spill
+from l4tui.engine.spill import Pump, Spill
 
 TEXT = b"".join(b"2024-05-01 10:00:00 step %d\n" % i for i in range(60_000))
 
@@ -104,6 +104,15 @@ def test_pipe_is_read_to_its_end():
     writer.join()
     assert source.path == "-"
     assert source.is_final
+
+
+def test_what_cannot_be_read_as_a_pipe_is_closed_and_told(tmp_path):
+    fd = os.open(tmp_path, os.O_RDONLY)  # a folder: ready to be read, and then not readable
+    pump = Pump(lambda: fd, Spill(1 << 20, tmp_path), "test")
+    pump._thread.join(20)
+    assert pump.is_final and "directory" in pump.problem
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
 
 
 def test_fifo(tmp_path):
