@@ -133,8 +133,12 @@ class Snapshot:
         return self.fill_.some(self, entries)
 
     def iteration_at(self, entry: int) -> int:
-        """Return the iteration of one entry, -1 unknown."""
-        return int(self.iteration_of(np.array([entry]))[0])
+        """Return the iteration of one entry, -1 unknown; never waits: see `learn_iterations`."""
+        return self.fill_.one(self, entry)
+
+    def learn_iterations(self) -> None:
+        """Look at all lines once, so that `iteration_at` tells of a very large job, too, what other sources say."""
+        self.fill_.learn(self)
 
     @property
     def stage(self) -> np.ndarray:

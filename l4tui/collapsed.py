@@ -46,12 +46,15 @@ class CollapsedLens:
         self._entries = EntryLens(viewer, ascii_only)
         self._signs: Glyphs = glyphs(ascii_only)
         self._study: Study | None = None
+        self._asked: Scope | None = None
+        self._shown: RowTable | None = None
         self._by_row: dict[int, Divergence] = {}
         self._evidence: set[int] = set()  # rows that the verdict rests on
 
     def rows(self, snapshot: Snapshot, scope: Scope, stop: Event) -> Outline:
         """Gather rows and select what the scope shows."""
-        table = self._analyst.table(snapshot)
+        asked, self._asked = scope != self._asked, scope  # a person waits for the same rows, shown otherwise
+        table = self._shown = self._analyst.shown(snapshot, stop, self._shown, at_once=asked)
         bits = self._viewer.bits(snapshot, scope, stop) if scope.narrowed else None
         return Outline(table, bits, scope.folds)
 
@@ -242,7 +245,8 @@ def _lasted(begins: Ids, numbers: Ids, iteration: int) -> str:
     at = np.flatnonzero(numbers == iteration)
     if not len(at) or at[-1] + 1 >= len(begins) or iteration < 0:
         return ""
-    return short(float(begins[at[-1] + 1] - begins[at[-1]]) / 1e9)
+    lasted = float(begins[at[-1] + 1] - begins[at[-1]]) / 1e9
+    return short(lasted) if lasted > 0 else ""  # 0: less than its log's times tell
 
 
 def _outline(rows: Rows) -> Outline:

@@ -15,8 +15,8 @@ from l4tui.engine.rowtable import RowTable
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
 
-FIRST = 1 << 20  # lines gathered before there is anything to see
-MOST = 1 << 22  # and at a time from then on: two seconds
+FIRST = 1 << 20  # lines gathered before there is anything to see, and at a time for the screen: half a second
+MOST = 1 << 22  # and at a time by who needs them all
 PAUSE_S = 0.02  # in which another thread gets the lock: who has just given it back would else be the first to take it
 
 
@@ -40,21 +40,45 @@ class Analyst:
         self._last: tuple[Snapshot, RowTable] | None = None
 
     def table(self, snapshot: Snapshot) -> RowTable:
-        """Gather rows of a snapshot and return all there are; `lacks` says whether another call brings more.
-
-        The cost is that of at most MOST new lines: who asks for something else meanwhile does not wait for long.
-        """
+        """Gather rows of a snapshot and return all there are; `lacks` says whether another call brings more."""
         with self._gathering:
-            if self._last is not None:
-                newest, table = self._last
-                if newest.generation == snapshot.generation and newest.length > snapshot.length:
-                    snapshot = newest  # the rows that an older view knows are among its rows
-                if newest is snapshot and not lacks(newest, table):
-                    return table
-            begun = self._last is not None and self._last[0].generation == snapshot.generation
-            table = self._builder.update(snapshot, MOST if begun else FIRST)
-            self._last = snapshot, table
+            return self._gathered(snapshot, MOST)
+
+    def shown(self, snapshot: Snapshot, stop: Event, before: RowTable | None, *, at_once: bool) -> RowTable:
+        """Return rows for the screen, which waits for no one else's gathering once there are any.
+
+        Args:
+            stop: set when something else is wanted.
+            before: what was returned last; while somebody else gathers, anything newer will do.
+            at_once: gather nothing.
+        """
+        if at_once and (table := self._known(snapshot)) is not None:
             return table
+        while not self._gathering.acquire(timeout=PAUSE_S):
+            table = self._known(snapshot)
+            if table is not None and (table is not before or stop.is_set()):
+                return table
+        try:
+            return self._gathered(snapshot, FIRST)
+        finally:
+            self._gathering.release()
+
+    def _known(self, snapshot: Snapshot) -> RowTable | None:
+        """Return the newest table if it is of this reading."""
+        last = self._last
+        return last[1] if last is not None and last[0].generation == snapshot.generation else None
+
+    def _gathered(self, snapshot: Snapshot, most: int) -> RowTable:
+        """Add at most so many lines, FIRST to begin with: who asks for something else does not wait for long."""
+        if self._last is not None:
+            newest, table = self._last
+            if newest.generation == snapshot.generation and newest.length > snapshot.length:
+                snapshot = newest  # the rows that an older view knows are among its rows
+            if newest is snapshot and not lacks(newest, table):
+                return table
+        table = self._builder.update(snapshot, FIRST if self._known(snapshot) is None else most)
+        self._last = snapshot, table
+        return table
 
     def close(self) -> None:
         """Let a study that is under way end soon."""
@@ -78,6 +102,7 @@ class Analyst:
         while lacks(snapshot, table) and not self._closed.wait(PAUSE_S):
             table = self.table(snapshot)
         with self._counting:
+            snapshot.learn_iterations()
             ranks = self._progress.update(snapshot)
             found = survey(snapshot, table, final=final, follows=self._follows)
             return Study(snapshot, table, found, ranks, self.timeline)

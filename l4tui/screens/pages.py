@@ -41,7 +41,8 @@ class PageScreen(Screen[None]):
     def _page_wanted(self, event: LogView.PageWanted) -> None:
         self._read_page(event, self.lens, self.snapshot, self.view.rows)
 
-    @work(thread=True, exclusive=True, group="page", exit_on_error=False)
+    # described, for else Textual writes out all arguments, the job's columns among them: 20 ms a page
+    @work(thread=True, exclusive=True, group="page", exit_on_error=False, description="page")
     def _read_page(self, wanted: LogView.PageWanted, lens: Lens, snapshot: Snapshot, rows: Rows) -> None:
         worker = get_current_worker()
         urgent, ahead = wanted.keys[: wanted.urgent], wanted.keys[wanted.urgent :]

@@ -90,7 +90,7 @@ class SearchScreen(Screen[None]):
         start = self.view.row if start is None else start
         self._find(self.view.rows, test, start, step, otherwise, around, self._jumping)
 
-    @work(thread=True, exclusive=True, group="jump", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="jump", exit_on_error=False, description="jump")
     def _find(
         self, rows: Rows, test: Test, start: int, step: int, otherwise: str, around: bool, stop: Event
     ) -> None:
@@ -144,7 +144,7 @@ class SearchScreen(Screen[None]):
         if self._finder and not self._finder.running and self._finder.covered < self.snapshot.length:
             self._run_search(self._finder, self.snapshot, 0)
 
-    @work(thread=True, exclusive=True, group="search", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="search", exit_on_error=False, description="search")
     def _run_search(self, finder: Finder, snapshot: Snapshot, jump: int) -> None:
         said = 0.0
         for _ in finder.run(snapshot):

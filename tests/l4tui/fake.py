@@ -145,6 +145,9 @@ class FakeSnapshot:
     def iteration_at(self, entry: int) -> int:
         return int(self.iteration[entry])
 
+    def learn_iterations(self) -> None:
+        pass
+
     def entry_at(self, source: int, line: int) -> int:
         return line - 1 if 0 < line <= self.length else -1
 
