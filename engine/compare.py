@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from l4tui.engine.snapshot import Snapshot
 CONSENSUS = -2  # a column that shows what most ranks said
 MOST_COLUMNS = 8
 KEPT = 256  # aligned iterations that are remembered
+_WORD = re.compile(r"\S+")
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.bool_]
@@ -152,12 +154,15 @@ def _by_block(entries: Ints, block: Ints) -> Column:
 
 
 def marks(texts: Sequence[str]) -> list[tuple[Span, ...]]:
-    """Mark in texts of one line what differs: against most of them, of two in both. Spans are in characters."""
+    """Mark in texts of one line what differs: against most of them, of two in both. Spans are in characters.
+
+    Kinds: `words`, `value` (most have another), `varies` (no value is that of most).
+    """
     parts = [split_numbers(text) for text in texts]
     usual_words = Counter(part.words for part in parts).most_common(1)[0]
     alike = [part for part in parts if part.words == usual_words[0]]
     if len(texts) < 3 and len(alike) < len(texts):
-        return [(Span("words", 0, len(text)),) for text in texts]
+        return _words_apart(texts)
     usual = []
     for numbers in zip(*(part.numbers for part in alike), strict=True):
         value, many = Counter(numbers).most_common(1)[0]
@@ -171,7 +176,16 @@ def marks(texts: Sequence[str]) -> list[tuple[Span, ...]]:
         for word, number, common in zip(part.words, part.numbers, usual, strict=False):
             at += len(word)
             if number != common:
-                spans.append(Span("value", at, at + len(number)))
+                spans.append(Span("varies" if common is None else "value", at, at + len(number)))
             at += len(number)
         out.append(tuple(spans))
     return out
+
+
+def _words_apart(texts: Sequence[str]) -> list[tuple[Span, ...]]:
+    """Mark word by word where all have as many, else all of each."""
+    words = [list(_WORD.finditer(text)) for text in texts]
+    if len({len(w) for w in words}) > 1:
+        return [(Span("words", 0, len(text)),) for text in texts]
+    apart = [i for i, same in enumerate(zip(*words, strict=True)) if len({w.group() for w in same}) > 1]
+    return [tuple(Span("words", w[i].start(), w[i].end()) for i in apart) for w in words]

@@ -7,6 +7,7 @@ that figures are objects and not one global. Only that wrapper is used, and off 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from l4tui.engine.telemetry.bands import Floats, Line
 
 LEAST_WIDTH, LEAST_HEIGHT = 24, 6
+MARK_WIDTH = 12  # cells from one mark of the x axis to the next, at least
 COLOURS = ("cyan", "magenta", "yellow", "green", "red", "white")  # of the terminal's own sixteen
 LETTERS = "*ox+#%"  # markers where colours or braille are not to be had
 _ASCII = str.maketrans("┤│├┼└┬─┴┐┌┘", "|||+++-++++")
@@ -99,8 +101,21 @@ def _runs(line: Line, is_log: bool) -> list[tuple[Floats, Floats]]:
     return [(x, y)] if len(x) else []
 
 
+def marks_of(low: float, high: float, most: int) -> list[float]:
+    """Return about so many round numbers between two, 1, 2 or 5 of a power of ten apart; whole where they can be."""
+    if not (math.isfinite(low) and math.isfinite(high) and high > low):
+        return [low] if math.isfinite(low) else []
+    least = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * m for m in (1, 2, 5, 10, 20) if power * m >= least and (power * m >= 1 or high - low < 1))
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [n * step for n in range(first, last + 1)]
+
+
 def _scale(plot: object, curves: Sequence[Curve], view: View) -> None:
-    """Give the axes a little air, and powers of ten where they are wanted."""
+    """Give the axes a little air, round numbers along x, and powers of ten where they are wanted."""
+    marks = marks_of(view.low, view.high, max(view.width // MARK_WIDTH, 2))
+    plot.xticks(marks, [f"{mark:,.10g}" for mark in marks])  # type: ignore[attr-defined]
     for side in ("left", "right"):
         values = [c.line.y for c in curves if c.on_right == (side == "right")]
         y = np.concatenate(values) if values else np.empty(0)

@@ -15,7 +15,10 @@ GAP = "  "
 
 
 class Part(NamedTuple):
-    """A piece of a bar; when not all fit, those with the highest `give` go first, together. 0 never goes."""
+    """A piece of a bar; when not all fit, those with the highest `give` go first, together. 0 never goes.
+
+    A part with `least` is cut down to so many cells before anything goes that matters more.
+    """
 
     text: str
     style: str = "plain"
@@ -23,16 +26,21 @@ class Part(NamedTuple):
     glue: bool = False  # stands against the part before it, without a gap
     right: bool = False  # from the first such part on: flush right
     tap: str = ""  # what a click on it is reported as
+    least: int = 0  # cells it can be cut to; 0: it is shown whole or goes
 
 
 def bar(parts: Sequence[Part], width: int, style_of: Callable[[str], Style], ellipsis: str = "…") -> Strip:
     """Lay parts out in `width` cells."""
     kept = [part for part in parts if part.text]
-    while kept and _length(kept) > width:
+    while kept and _length(kept) - sum(map(_slack, kept)) > width:
         worst = max(part.give for part in kept)
         if worst == 0:
             break
         kept = [part for part in kept if part.give != worst]
+    for i in sorted(range(len(kept)), key=lambda i: -kept[i].give):
+        if over := min(max(_length(kept) - width, 0), _slack(kept[i])):
+            text = fit(kept[i].text, width_of(kept[i].text) - over, ellipsis)
+            kept[i] = kept[i]._replace(text=text)
     used, segments, at_right = 0, [], False
     total = _length(kept)
     for i, part in enumerate(kept):
@@ -52,6 +60,10 @@ def bar(parts: Sequence[Part], width: int, style_of: Callable[[str], Style], ell
         used += len(gap) + width_of(text)
     segments.append(Segment(" " * max(width - used, 0), style_of("plain")))
     return Strip(segments, max(width, used))
+
+
+def _slack(part: Part) -> int:
+    return max(width_of(part.text) - part.least, 0) if part.least else 0
 
 
 def _length(parts: Sequence[Part]) -> int:

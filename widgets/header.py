@@ -72,7 +72,7 @@ def state_row(health: Health, signs: Glyphs) -> list[Part]:
         parts.append(Part(health.stage.replace("_", " "), "plain", 5))
     if health.iteration >= 0:
         parts.append(Part(f"iteration {health.iteration:,}", "plain", 3))
-    if health.durations:
+    if any(health.durations):  # all 0: the log's times are too coarse to tell
         parts.append(Part(sparkline(list(health.durations[-DURATIONS:]), signs.bars), "busy", 8))
         parts.append(Part(short(health.durations[-1]), "quiet", 6))
     if health.notice:
@@ -115,7 +115,9 @@ def duration(seconds: float) -> str:
 
 
 def short(seconds: float) -> str:
-    """Write a short duration with a fitting unit."""
+    """Write a short duration with a fitting unit; 0 has none finer: times of whole seconds tell no less."""
+    if seconds <= 0:
+        return "0 s"
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s" if seconds < 120 else duration(seconds)

@@ -9,6 +9,8 @@ from l4tui.widgets.barwidget import Bars
 from l4tui.widgets.cells import clean
 from l4tui.widgets.glyphs import Glyphs
 
+APART, PLACE = 28, 24  # cells that what sets a row apart, and its place, keep
+
 
 class Account(NamedTuple):
     """Physical lines by whom they belong to; they add up to `lines`."""
@@ -36,6 +38,7 @@ class Situation(NamedTuple):
     reading: bool = True
     live: bool = False
     waiting: int = 0
+    apart: str = ""  # what sets the cursor's row apart
     place: str = ""  # where the cursor stands
     row: int = 0
     message: str = ""
@@ -68,8 +71,10 @@ def chip_row(now: Situation, signs: Glyphs) -> list[Part]:
 
 def place_row(now: Situation, signs: Glyphs) -> list[Part]:
     """Lay out where the cursor stands, or what there is to tell the person just now."""
-    left = Part(clean(now.message), now.message_style) if now.message else Part(clean(now.place), "plain", 1)
-    parts = [left]
+    if now.message:
+        parts = [Part(clean(now.message), now.message_style)]
+    else:
+        parts = [Part(clean(now.apart), "plain", 2, least=APART), Part(clean(now.place), "plain", 1, least=PLACE)]
     if now.search:
         count = "searching" if now.found < 0 else f"{now.found:,}" + ("+" if now.searching else "")
         parts.append(Part(f"/{clean(now.search)[:30]}", "busy", 4, right=True))

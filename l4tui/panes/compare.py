@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SIDE = 16  # cells of a step sideways
 NO_NUMBER = ("nan", "inf", "infinity")
+GAP = 3  # signs that stand for nothing said: a full row of them would outshout the text beside it
 MARGIN = 2  # pages that are read on either side
 
 
@@ -217,7 +218,7 @@ class Shown(Pane):
     def _text(self, row: Beside, column: int, under: Style) -> list[Segment]:
         text = row.texts[column]
         if text is None:
-            return [Segment(self.signs.gap * self.size.width, under + self.tint("quiet"))]
+            return [Segment(self.signs.gap * GAP, under + self.tint("quiet"))]
         level = row.levels[column]
         name = "error" if level >= Level.ERROR else "warning" if level == Level.WARNING else "plain"
         plain = under + self.tint(name) if name != "plain" else under
@@ -226,8 +227,13 @@ class Shown(Pane):
         for span in row.spans[column]:
             low, high = max(span.start, at), min(span.end, stop)
             if low < high:
-                is_odd = row.differs or len(self.columns) > 2 or text[low:high].lstrip("+-").lower() in NO_NUMBER
-                style = under + self.tint("odd" if is_odd else "busy")
+                is_odd = (
+                    span.field == "value"
+                    or (span.field == "words" and len(self.columns) > 2)
+                    or text[low:high].lstrip("+-").lower() in NO_NUMBER
+                )
+                style = under + self.tint("odd" if is_odd or row.differs else "busy")
+                style += Style(underline=is_odd and not row.differs)  # a whole row that differs has a sign already
                 segments += [Segment(text[at:low], plain), Segment(text[low:high], style)]
                 at = high
         return [*segments, Segment(text[at:stop], plain)]

@@ -45,6 +45,7 @@ class Shown(Pane):
     """Shows the matrix with a cursor on a cell."""
 
     heading = "Call sites"
+    lasting = ("board", "line", "column", "top", "left", "by", "nodes")
 
     def __init__(self, screen: JobScreen) -> None:
         super().__init__(screen)
@@ -207,12 +208,13 @@ class Shown(Pane):
         self.line = min(self.line, max(len(self.board.matrix.things) - 1, 0))
         self.column = min(self.column, max(len(self.board.columns) - 1, 0))
         room, wide = max(self.rows - 2, 1), self._room
-        self.top = max(min(self.top, self.line), self.line - room + 1, 0)
-        self.left = max(min(self.left, self.column), self.column - wide + 1, 0)
+        self.top = _scrolled(self.top, self.line, room, len(self.board.matrix.things))
+        self.left = _scrolled(self.left, self.column, wide, len(self.board.columns))
 
     def on_resize(self) -> None:
         """Keep the cursor on screen."""
         self._reveal()
+        self.refresh()  # drawn once already, before the size was told
 
     def _go_odd(self, step: int) -> None:
         """To the next cell that is far from the usual, row by row."""
@@ -247,6 +249,11 @@ class Shown(Pane):
         kept = self.host.scope.filters
         others = (f for f in kept if f[:2] != wanted[:2] and not (f.kind in ("site", "event") and f.keep))
         self.scope_to(ranks, (*others, wanted))
+
+
+def _scrolled(first: int, at: int, room: int, length: int) -> int:
+    """Scroll as little as shows a place, and leave no room empty that things could fill."""
+    return max(min(first, at, length - room), at - room + 1, 0)
 
 
 def board_of(study: Study, counting: Counting, by: By, nodes: bool | None, ascii_only: bool) -> Board:

@@ -171,6 +171,7 @@ class Telling:
         finder = self._finder
         said = self._said if time.monotonic() - self._said_at < SAID_S else ""
         view = self.view
+        apart, place = self._place()
         return Situation(
             account=Account(by_rank, counts.mixed, counts.launcher, counts.unknown, counts.lines),
             lens=self._lens_words(),
@@ -185,7 +186,8 @@ class Telling:
             reading=self.feed.reading,
             live=self.is_live,
             waiting=view.waiting,
-            place=self._place(),
+            apart=apart,
+            place=place,
             row=view.row,
             message=said or self.feed.failure or self._unfinished(),
             message_style=self._said_style if said else "error" if self.feed.failure else "busy",
@@ -208,22 +210,22 @@ class Telling:
         sign, so_far = (signs.of(found.kind), "") if found.is_settled else (signs.pending, "so far ")
         return f"{sign} {so_far}{found.words}"
 
-    def _place(self) -> str:
+    def _place(self) -> tuple[str, str]:
+        """Say what sets the cursor's row apart, and where it stands."""
         if self.pane is not None and self.pane.has_focus and self.pane.place:
-            return self.pane.place
+            return "", self.pane.place
         entry = self.cursor_entry
         if entry is None:
-            return "nothing to show" if self.scope.narrowed else "empty"
+            return "", "nothing to show" if self.scope.narrowed else "empty"
         snap = self.snapshot
         note = self.notes.get(entry)
         if note:
-            return f"{self.view.signs.mark} {note}"
+            return "", f"{self.view.signs.mark} {note}"
         place = snap.place(entry)
         speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
         rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])
         found = self.divergence
-        parts = [self._apart(found)] if found is not None else []
-        parts.append(f"{PurePath(snap.sources[place.source].path).name}:{place.line}")
+        parts = [f"{PurePath(snap.sources[place.source].path).name}:{place.line}"]
         parts.append(f"rank {rank}" if rank >= 0 else "")
         parts.append(snap.nodes[node] if node >= 0 else "")
         iteration, stage = snap.iteration_at(entry), int(snap.stage[entry])
@@ -231,4 +233,5 @@ class Telling:
         parts.append(snap.sites[site] if site >= 0 else "")
         if not snap.flags[entry] & Flag.TIMED and int(snap.clock[entry]) == NO_TIME:
             parts.append("no time")
-        return f" {self.view.signs.dot} ".join(part for part in parts if part)
+        where = f" {self.view.signs.dot} ".join(part for part in parts if part)
+        return self._apart(found) if found is not None else "", where

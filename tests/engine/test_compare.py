@@ -78,3 +78,15 @@ def test_marks_show_what_differs() -> None:
     assert [[(s.start, s.end) for s in m] for m in two] == [[(5, 8)], [(5, 8)]]
     words = marks(["saved", "saved", "not saved"])
     assert [len(m) for m in words] == [0, 0, 1]
+
+
+def test_marks_tell_a_value_unlike_most_from_values_that_all_vary() -> None:
+    assert [[s.field for s in m] for m in marks(["loss 2.5", "loss 2.6", "loss 2.7"])] == [["varies"]] * 3
+    assert [[s.field for s in m] for m in marks(["loss 2.5", "loss 2.5", "loss nan"])] == [[], [], ["value"]]
+
+
+def test_two_texts_of_as_many_words_are_marked_word_by_word() -> None:
+    one, other = marks(["rank 0/16 on host-a ready", "rank 13/16 on host-b ready"])
+    assert [(s.start, s.end) for s in one] == [(5, 9), (13, 19)]
+    assert [(s.start, s.end) for s in other] == [(5, 10), (14, 20)]
+    assert [[(s.start, s.end) for s in m] for m in marks(["not saved", "saved"])] == [[(0, 9)], [(0, 5)]]

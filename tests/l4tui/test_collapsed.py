@@ -43,7 +43,7 @@ async def test_d_goes_to_the_culprit_first(failed: Path, size: tuple[int, int]) 
         assert len(culprit) == 1
         here = screen_rows(screen)[screen.view.row - screen.view.top]
         assert f" {culprit[0]} " in here and "▲" in here
-        assert f"rank {culprit[0]}" in screen._place() and screen._said.startswith("1/")
+        assert f"rank {culprit[0]}" in "".join(screen._place()) and screen._said.startswith("1/")
         await press(pilot, screen, "d")
         assert screen._said.startswith("2/")
         await press(pilot, screen, "D")

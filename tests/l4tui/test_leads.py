@@ -131,7 +131,7 @@ async def test_what_others_may_still_say_has_a_sign_of_its_own(plain: bool) -> N
         screen.studied(screen.study._replace(survey=Survey((waits,), marks)))
         sign = ":" if plain else "⋯"
         await until(pilot, lambda: any(f" {sign} " in text for text in picture(screen)[2:-2]))
-        assert screen._place().startswith(f"{sign} so far only rank 3 said this") and screen.leads == []
+        assert screen._place()[0].startswith(f"{sign} so far only rank 3 said this") and screen.leads == []
 
 
 @pytest.mark.parametrize("plain", [False, True])

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from l4tui import firstpage
+from l4tui.charts import marks_of
 from l4tui.engine.view import EntryRows
 from l4tui.histogram import histogram_of
 from l4tui.lenses import node_labels, short_site
@@ -128,3 +129,15 @@ def test_osc52() -> None:
 def test_the_theme_follows_the_terminal(environ: dict[str, str], name: str) -> None:
     assert choose("auto", environ) == name
     assert choose("nord", environ) == "nord"
+
+
+@pytest.mark.parametrize("span", [(1, 100), (1, 61), (980, 1204), (1, 2), (0, 7), (1, 1e6)])
+def test_marks_of_an_axis_are_whole_and_few(span: tuple[float, float]) -> None:
+    marks = marks_of(*span, 6)
+    assert 2 <= len(marks) <= 7 and all(mark == int(mark) for mark in marks)
+    assert span[0] <= marks[0] and marks[-1] <= span[1]
+
+
+def test_marks_of_a_short_axis_and_of_none() -> None:
+    assert [f"{mark:.10g}" for mark in marks_of(0, 0.5, 5)] == ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]
+    assert marks_of(5, 5, 6) == [5] and marks_of(float("nan"), 1, 6) == []

@@ -75,3 +75,18 @@ def test_signs_are_one_cell_and_ascii_is_ascii() -> None:
     assert all(len(sign) == 1 for name, sign in ASCII._asdict().items() if name not in ("bars", "deviations"))
     assert "".join(ASCII).isascii() and "".join(LEVELS.values()).isascii()
     assert len({ASCII.mixed, ASCII.launcher, ASCII.unknown, ASCII.note}) == 4
+
+
+def test_a_place_too_long_for_the_row_is_cut_and_what_sets_it_apart_is_cut_first() -> None:
+    long = Situation(shown=565, row=248, apart="odd: " + "word " * 20, place="worker-0.log:294 · rank 3 · iteration 46")
+    shown = text_of(place_row(long, UNICODE), 80)
+    assert shown.startswith("odd: word") and "… " in shown and "249/565" in shown
+    assert "worker-0.log:294 · rank 3" in shown
+    narrow = text_of(place_row(long, UNICODE), 40)
+    assert "worker-0.log:294 · rank 3 · iteration 46" in narrow
+
+
+def test_no_durations_are_shown_where_times_are_too_coarse() -> None:
+    assert "0 s" not in text_of(state_row(Health(name="job", durations=(0.0, 0.0)), UNICODE), 80)
+    assert "1.50 s" in text_of(state_row(Health(name="job", durations=(0.0, 1.5)), UNICODE), 80)
+    assert short(0.0) == "0 s"
