@@ -38,6 +38,7 @@ class Shown(ListPane):
     """Shows an opinion as a list of sections; suspects and events unfold."""
 
     heading = "Diagnosis"
+    lasting = ("unfolded", "by_statistics")
 
     def __init__(self, screen: JobScreen) -> None:
         super().__init__(screen)
@@ -62,6 +63,18 @@ class Shown(ListPane):
             self.unfolded |= {("suspect", s.name) for s in lead if s.decibans > 0}
             self.unfolded |= {("role", role) for role in OPEN_ROLES}
         self._remake(first)
+
+    def leave(self) -> dict[str, object]:
+        """Nothing, while there has been no verdict to unfold."""
+        return super().leave() if self.opinion is not None else {}
+
+    def recall(self, left: dict[str, object]) -> None:
+        """Unfold what was unfolded."""
+        super().recall(left)
+        if left:
+            self._remake()
+            self.stand_on(left["key"])
+            self._made_for = -1  # to be wrapped anew, but the cursor stays
 
     def _remake(self, first: bool = False) -> None:
         key = self.current.key

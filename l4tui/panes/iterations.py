@@ -38,6 +38,8 @@ class Shown(ListPane):
 
     heading = "Iterations"
 
+    lasting = ("only_odd",)
+
     def __init__(self, screen: JobScreen) -> None:
         super().__init__(screen)
         self.table: Iterations = no_iterations()
@@ -67,6 +69,12 @@ class Shown(ListPane):
             self.at = at
         self.reveal()
         self.refresh()
+
+    def recall(self, left: dict[str, object]) -> None:
+        """List only odd ones again, from where the log is now."""
+        super().recall(left)
+        self._list()
+        self._go_to_log()
 
     def _list(self) -> None:
         odd = np.array(sorted(self.table.odd), np.int64)

@@ -34,6 +34,16 @@ class ListPane(Pane):
         self.top = 0
         self._walked = (-1, -1)  # item and line of it that Enter has gone to
 
+    def leave(self) -> dict[str, object]:
+        """Give also the row under the cursor."""
+        return {**super().leave(), "key": self.current.key}
+
+    def stand_on(self, key: object) -> None:
+        """Put the cursor on the row of a key, if there still is one."""
+        found = self.place_of(key) if key is not None else -1
+        self.at = found if found >= 0 else self.at
+        self.reveal()
+
     # What a list is made of
 
     @property

@@ -30,6 +30,7 @@ class Pane(Widget, can_focus=True):
     heading = ""
     is_whole = False  # always takes the log's place
     share = 0.45  # of the width or height that it takes beside the log
+    lasting: ClassVar[tuple[str, ...]] = ()  # attributes that a person has set: they outlive closing
 
     def __init__(self, screen: JobScreen) -> None:
         super().__init__()
@@ -46,6 +47,16 @@ class Pane(Widget, can_focus=True):
 
     def looked_at(self, entry: int) -> None:
         """The log's cursor stands on another line."""
+
+    def leave(self) -> dict[str, object]:
+        """Give what the pane is to know when it is opened again."""
+        return {name: getattr(self, name) for name in self.lasting}
+
+    def recall(self, left: dict[str, object]) -> None:
+        """Take up what it was left with, before it is shown."""
+        for name in self.lasting:
+            if name in left:
+                setattr(self, name, left[name])
 
     def judged(self, ruling: Ruling) -> None:
         """Take over a new verdict; called on the thread that draws."""

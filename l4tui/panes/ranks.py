@@ -58,6 +58,7 @@ class Shown(Pane):
 
     heading = "Ranks"
     share = 0.4
+    lasting = ("cells", "at", "_is_chosen")
 
     def __init__(self, screen: JobScreen) -> None:
         super().__init__(screen)

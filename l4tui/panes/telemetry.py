@@ -48,6 +48,7 @@ class Shown(ChartPane):
 
     heading = "Telemetry"
     share = 0.5
+    lasting = ("at", "is_chosen", "pinned", "wanted", "zoom", "is_log", "window", "each", "rank")
 
     @dataclass
     class Drawn(Message):

@@ -56,6 +56,7 @@ class PaneScreen(Screen[None]):
         self.pane: Pane | None = None
         self.make_gauges: Callable[[], Gauges] = plain_gauges
         self._gauges: Gauges | None = None
+        self._left: dict[str, dict[str, object]] = {}  # what panes are to know when they are opened again
         self._studying = False
         self._study_from = 0.0  # monotonic time before which no other study begins
 
@@ -80,6 +81,7 @@ class PaneScreen(Screen[None]):
         self.close_pane()
         if was != name:
             pane = self.pane = panes.make(name, self)  # type: ignore[arg-type]
+            pane.recall(self._left.get(name, {}))
             self.query_one("#body", Container).mount(pane)
             self._lay_out_pane()
             pane.focus()
@@ -94,6 +96,7 @@ class PaneScreen(Screen[None]):
     def close_pane(self) -> None:
         """Close the pane, if one is open."""
         if self.pane is not None:
+            self._left[self.pane_name] = self.pane.leave()
             pane, self.pane = self.pane, None
             pane.remove()
             self.view.display = True

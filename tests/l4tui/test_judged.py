@@ -105,6 +105,20 @@ async def test_folding_keeps_the_cursor() -> None:
         assert "checkpoint saved to" in text and "look at its last line" in text
 
 
+async def test_a_pane_is_found_as_it_was_left() -> None:
+    async with shown(FakeJob(1000), (200, 60), ruling=ruling()) as (pilot, screen):
+        await judged(pilot, screen)
+        await pilot.press("3", "z", "v", "G")
+        left, key = len(_items(screen)), _pane(screen).current.key
+        await pilot.press("3")
+        assert screen.pane is None
+        await pilot.press("3")
+        await until(pilot, lambda: screen.pane is not None and screen.pane.size.width)
+        assert len(_items(screen)) == left and _pane(screen).current.key == key
+        names = [item.thing.name for item in _items(screen) if hasattr(item.thing, "l4_place")]
+        assert names == ["rank 5", "rank 3", "n0", "n1"]
+
+
 @pytest.mark.parametrize(
     ("found", "words"), [(nobody(), "nothing accuses a rank"), (whole_job(), "8 of 8 ranks raised")]
 )

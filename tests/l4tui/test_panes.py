@@ -102,6 +102,18 @@ async def test_the_cursor_moves_among_the_ranks(failed: Path) -> None:
             assert screen.pane.at == at, key  # both nodes stand in one row
 
 
+async def test_panes_are_found_as_they_were_left(failed: Path) -> None:
+    async with opened(failed, (120, 40)) as (pilot, screen):
+        await press(pilot, screen, GRID, "g", "l", "l")
+        assert screen.pane.at == 2
+        await press(pilot, screen, SITES, "j", "l")
+        board, place = screen.pane.board, (screen.pane.line, screen.pane.column)
+        await press(pilot, screen, GRID)
+        assert screen.pane.at == 2
+        await press(pilot, screen, SITES)
+        assert screen.pane.board.by == board.by and (screen.pane.line, screen.pane.column) == place
+
+
 def test_many_ranks_flow_into_few_rows() -> None:
     cells = [Cell(rank, f"n{rank // 8:04}", "with", 1, 0, 1, "") for rank in range(8192)]
     lines = flow(cells, 79, 1)
