@@ -19,7 +19,7 @@ from l4tui.engine.stages import NAMES
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
 from l4tui.lenses import SHOWN, SORTS, EntryLens, short_site
 from l4tui.study import lacks
-from l4tui.widgets.cells import clean
+from l4tui.widgets.cells import clean, unframed
 from l4tui.widgets.glyphs import Glyphs, glyphs
 from l4tui.widgets.line import Facts, Line
 
@@ -171,8 +171,9 @@ class CollapsedLens:
 
         Spans are (start, stop, style).
         """
-        body = clean(told.text, self._ascii)
-        spans = [(s.start, s.end, "range") for s in told.spans] if len(body) == len(told.text) else []
+        text = unframed(told.text)
+        body = clean(text, self._ascii)
+        spans = [(s.start, s.end, "range") for s in told.spans] if len(body) == len(text) else []
         if times > 1:
             added = f"  x{times:,}"
             spans.append((len(body), len(body) + len(added), "quiet"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from l4tui.engine.model import NO_TIME, Flag, Kind, LineClass
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
-from l4tui.widgets.cells import clean
+from l4tui.widgets.cells import clean, unframed
 from l4tui.widgets.glyphs import glyphs
 from l4tui.widgets.line import Facts, Line
 
@@ -117,7 +117,7 @@ class EntryLens:
             lines.append(
                 Line(
                     key=key,
-                    text=clean(text, self._ascii),
+                    text=clean(unframed(text), self._ascii),
                     who=str(rank) if rank >= 0 else str(local) if local >= 0 and kind == Kind.UNKNOWN else "",
                     node=clean(nodes[node], self._ascii) if node >= 0 else "",
                     sort=sort,

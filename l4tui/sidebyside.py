@@ -10,7 +10,7 @@ import numpy as np
 from l4tui.collapsed import block_words
 from l4tui.engine.compare import CONSENSUS, Comparison, marks
 from l4tui.engine.model import Level, LineClass, Span
-from l4tui.widgets.cells import clean
+from l4tui.widgets.cells import clean, unframed
 
 if TYPE_CHECKING:
     from l4tui.study import Study
@@ -139,7 +139,7 @@ def _written(comparison: Comparison, spots: list[Spot], ascii_only: bool) -> tup
             continue
         side = comparison.side(blocks[at])
         entries = side.entries[line].tolist()
-        shown = [clean(texts[e], ascii_only) if e >= 0 else None for e in entries]
+        shown = [clean(unframed(texts[e]), ascii_only) if e >= 0 else None for e in entries]
         found = iter(marks([text for text in shown if text is not None]))
         spans = tuple(next(found) if text is not None else () for text in shown)
         of_level = tuple(levels.get(e, 0) for e in entries)

@@ -28,6 +28,16 @@ def clean(text: str, ascii_only: bool = False) -> str:
     return "".join(_safe(unicodedata.normalize("NFC", text)))
 
 
+def unframed(text: str) -> str:
+    """Leave out what closes a JSON line behind its message: a brace and a quote that open before the text does."""
+    if not text.endswith("}") or text.count("{") >= text.count("}"):
+        return text
+    quotes = text.count('"') - text.count('\\"')
+    if quotes % 2 == 0:  # no quote is open: a brace that ends a block of another kind
+        return text
+    return text[:-2] if quotes == 1 and text.endswith('"}') else text[:-1]
+
+
 def _safe(text: str) -> list[str]:
     kept: list[str] = []
     marks = 0

@@ -20,6 +20,7 @@ OpenTui = Callable[[Path, "subprocess.Popen[bytes]"], int]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.add_argument("named", metavar="SCENARIO", nargs="?", help="what goes wrong, as in --scenario")
     parser.add_argument("--list", action="store_true", help="list the scenarios, styles and layouts")
     parser.add_argument("--scenario", metavar="NAME", default=DEFAULT, help=f"what goes wrong (default: {DEFAULT})")
     parser.add_argument("--ranks", metavar="N", type=int, default=64, help="ranks of the job (default: 64)")
@@ -37,6 +38,9 @@ def run(args: argparse.Namespace, config: Config, open_tui: OpenTui | None = Non
     """List, write or show a simulated job."""
     if args.list:
         return list_all()
+    args.scenario = args.named or args.scenario
+    if args.ranks < 1:
+        raise UsageError(f"--ranks: expects a number above 0, not {args.ranks}")
     nodes = args.nodes or args.ranks // next((n for n in range(8, 1, -1) if args.ranks % n == 0), 1)
     check(args, nodes)
     if args.write:

@@ -21,7 +21,7 @@ class PaneEntry(NamedTuple):
 PANES: tuple[PaneEntry, ...] = (
     PaneEntry("ranks", "2", "ranks: who is silent, behind, suspect"),
     PaneEntry("diagnosis", "3", "diagnosis: who, why, what to read"),
-    PaneEntry("iterations", "4", "iterations: how long, how unlike the others"),
+    PaneEntry("iterations", "4", "iterations: how long, how odd"),
     PaneEntry("sites", "5", "call sites by rank: who left the herd"),
     PaneEntry("telemetry", "6", "telemetry: series of numbers, charted"),
     PaneEntry("compare", "|", "ranks side by side"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 from rich.text import Text
@@ -30,6 +31,7 @@ def help_sheet(keys: Mapping[str, str], width: int, ascii_only: bool) -> TextShe
     signs = glyphs(ascii_only)
     levels = [("!", "an exception that nothing logged"), ("t d W E F", "trace, debug, warning, error, fatal")]
     blocks.append([("Signs", ""), *((getattr(signs, name), words) for name, words in LEGEND.items()), *levels])
+    blocks = [[row for told in block for row in _wrapped(*told)] for block in blocks]
     columns = [blocks] if width * 0.9 < 2 * COLUMN + 4 else _balanced(blocks)  # a sheet takes nine tenths
     height = max(sum(len(block) + 1 for block in column) for column in columns)
     lines = [Text() for _ in range(height)]
@@ -40,6 +42,12 @@ def help_sheet(keys: Mapping[str, str], width: int, ascii_only: bool) -> TextShe
             cell.pad_right(max(COLUMN - cell.cell_len, 1))
             line.append_text(cell)
     return TextSheet("Keys", Text("\n").join(lines))
+
+
+def _wrapped(left: str, words: str) -> list[tuple[str, str]]:
+    """Break words that do not fit beside their keys."""
+    first, *more = textwrap.wrap(words, COLUMN - KEYS - 2) or [""]
+    return [(left, first), *(("", part) for part in more)]
 
 
 def _balanced(blocks: list[list[tuple[str, str]]]) -> list[list[list[tuple[str, str]]]]:

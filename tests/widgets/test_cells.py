@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from l4tui.widgets.cells import LIMIT, clean, fit, fold, width_of, window
+from l4tui.widgets.cells import LIMIT, clean, fit, fold, unframed, width_of, window
 
 
 @given(st.text(max_size=200))
@@ -52,3 +52,12 @@ def test_examples() -> None:
     assert clean("漢字") == "漢字" and width_of("漢字") == 4
     assert window("漢字x", 1, 4) == (1, 3, 1)
     assert len(clean("x" * (LIMIT * 2))) == LIMIT + 1
+
+
+def test_what_closes_a_json_line_is_no_part_of_its_message() -> None:
+    assert unframed('batch 75 ready in 1.6 ms"}') == "batch 75 ready in 1.6 ms"
+    assert unframed('step done", "step": 75, "lr": 2.8e-04}') == 'step done", "step": 75, "lr": 2.8e-04'
+    assert unframed('step done", "site": "a.py"}') == 'step done", "site": "a.py"'
+    assert unframed('said \\"no\\" to it"}') == 'said \\"no\\" to it'
+    for whole in ("}", '"lr": "2e-4"}', '{"event": "end"}', "loss: {a: 1}", 'said "no"', ""):
+        assert unframed(whole) == whole

@@ -31,8 +31,14 @@ def test_write_leaves_logs_and_truth(tmp_path: Path) -> None:
     assert (again.returncode, "not empty" in again.stderr) == (2, True)
 
 
+def test_a_scenario_may_be_named_alone(tmp_path: Path) -> None:
+    done = demo("nan-rank", "--write", str(tmp_path / "job"), "--ranks", "4")
+    assert done.returncode == 0 and "scenario nan-rank" in done.stderr
+
+
 def test_bad_wishes_are_one_line() -> None:
-    for words in (["--scenario", "nonsense"], ["--ranks", "9", "--nodes", "2"], ["--rate", "0"], ["--bytes", "1GB"]):
+    bad = (["nonsense"], ["--ranks", "-3"], ["--ranks", "9", "--nodes", "2"], ["--rate", "0"], ["--bytes", "1GB"])
+    for words in bad:
         done = demo(*words)
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1, done.stderr
