@@ -62,6 +62,7 @@ _LABELS = ("key", "name", "metric", "tag")
 _BRACE = re.compile(r"(?<![\w./-])([\w./-]{1,64})\s?[:=]\s?\{\s?$")
 _LEADER = re.compile(r"\.{4,}|-{8,}|={8,}|\*{8,}")
 _PAIR = re.compile(r" [A-Za-z_][\w.-]* [-+]?(?:0|nan\b|inf\b)")  # "forward nan backward 0.0": names and values in turn
+_RATED = re.compile(r" [A-Za-z_]\w*/[A-Za-z]+ [-+]?0(?:\.0)?(?:[eE][-+]?0)?\s*(?:$|[,|;)\]])")
 _PROSE = re.compile(r"\s+[A-Za-z]")
 
 
@@ -148,11 +149,16 @@ class _Scan:
         if end < len(self.shape) and self.shape[end] in "-.:" and self.shape[end + 1 : end + 2].isalnum():
             return -1  # 0-0, 0.log
         stop = match.end()
-        if not unit and (spaced := _SPACED_UNIT.match(self.shape, end)) and is_unit(utf8(spaced[1])):
+        spaced = None if unit or self._is_next_name(start, end) else _SPACED_UNIT.match(self.shape, end)
+        if spaced and is_unit(utf8(spaced[1])):
             unit, stop = spaced[1], spaced.end()
         kind = Type.FLOAT if any(c in match["number"] for c in ".eE") else Type.INT
         self._value(start, end, unit, kind, stop)
         return stop
+
+    def _is_next_name(self, start: int, end: int) -> bool:
+        """Tell a rate that names the number behind it ("loss 0.0 tok/s 0") from the unit of the one before it."""
+        return self.shape[self.end : start].rstrip()[-1:].isalpha() and _RATED.match(self.shape, end) is not None
 
     def _fraction(self, match: re.Match[str]) -> None:
         name, unit, keyed, at = self._name(match.start(), "", match.end())

@@ -226,3 +226,12 @@ def test_places_in_a_shape_are_places_in_bytes() -> None:
     fields = fields_of(shape)
     assert [shape[f.start : f.end] for f in fields] == ["0.0", "0"]
     assert fields[1].unit == "µs"
+
+
+def test_a_rate_between_two_values_names_the_second_where_nothing_else_does() -> None:
+    def named(shape: str) -> list[tuple[str, str]]:
+        return [(field.name, field.unit) for field in fields_of(shape)]
+
+    assert named("step 0 loss 0.0 tok/s 0") == [("step", ""), ("loss", ""), ("tok/s", "")]
+    assert named("throughput 0.0 tok/s, loss 0.0") == [("throughput", "tok/s"), ("loss", "")]
+    assert named("speed 0.0 it/s 0 steps")[0] == ("speed", "it/s")
