@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,8 @@ def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
         if copied:
             rank = told[hit.row]
         found.append(Sighting(hit.row, hit.pattern, hit.groups, hit.text, rank, hit.pattern.role, copied))
-    found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(s, progress)) for s in found]
+    heads = _heads(journal, found)
+    found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(s, progress, heads)) for s in found]
     return _demote_followers(journal, found)
 
 
@@ -122,11 +123,19 @@ class Progress:
         return len(later) >= RESUMED or bool(now >= 0 and len(marked) and int(j.iteration[marked].max()) > now)
 
 
-def _own_role(sighting: Sighting, progress: Progress) -> Role:
+def _heads(journal: Journal, found: Sequence[Sighting]) -> dict[int, str]:
+    """Read what the logger said above the tracebacks that it printed: row of the failure → first line of its record."""
+    rows = [s.row for s in found if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and s.rank >= 0]
+    rows = [row for row in rows if journal.record[row] < row]
+    heads = np.array([journal.record[row] for row in rows], dtype=np.int64)
+    return dict(zip(rows, journal.read(heads), strict=True)) if rows else {}
+
+
+def _own_role(sighting: Sighting, progress: Progress, heads: Mapping[int, str]) -> Role:
     pattern = sighting.pattern
     if pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.COMPARED, Blames.PROGRESS, Blames.JOB, Blames.ABSENT}:
         return Role.INITIATING
-    if HARMLESS.search(sighting.text):
+    if HARMLESS.search(sighting.text) or HARMLESS.search(heads.get(sighting.row, "")):
         return Role.CONTEXT
     recoverable = pattern.blames is Blames.WRITER and not (pattern.hardware or pattern.lasting or sighting.copied)
     if recoverable and sighting.rank >= 0 and progress.went_on(sighting.rank, sighting.row):

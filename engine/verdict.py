@@ -34,7 +34,7 @@ _INSIDE = (
     (
         "checkpoint",
         re.compile(
-            r"(?:save|load)_(?:\w+_)?checkpoint|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
+            r"(?:save|load)_(?:\w+_)?checkpoint|\b_?(?:save|load|restore)_(?:rng|optimizer|scheduler)\w*\(|checkpoint\w*\.(?:save|load|write)|dcp\.(?:save|load)|\bsave_state|"
             r"checkpoint\w*(?:\.py|/\w+\.py)\"",
             re.IGNORECASE,
         ),
@@ -188,13 +188,13 @@ def _stage(case: Case, blame: Blame, findings: list[Finding]) -> str | None:
         if f.kind == "first_exception" and (told := _from_frames(case, f.rows)) is not None:
             return told
     lead = findings[0]
+    if lead.kind == "explicit_blame" and (told := _from_frames(case, lead.rows)) not in (None, "train"):
+        return told  # where the writers stood who waited for it
     if lead.cause == "desync" or lead.kind == "progress_gap":
         if "went on" in lead.sentence:
             return "train"  # it passed a collective of the step that its peers still wait in
         among = _last_stage(case, set(blame.accused))  # it ought to have been where its peers were
         return "train" if among in ("launch", "init", None) else among
-    if lead.kind == "explicit_blame" and (told := _from_frames(case, lead.rows)) not in (None, "train"):
-        return told  # where the writers stood who waited for it
     for f in findings:
         if f.stage and (f.kind == lead.kind or (f.root and f.strength is Strength.STRONG)):
             return f.stage

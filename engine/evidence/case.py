@@ -204,6 +204,12 @@ class Case:
         return []
 
     @cached_property
+    def ends_in_errors(self) -> bool:
+        """Tell whether an error is the last that most ranks say."""
+        last = [rows[-1] for rank in self.ranks if len(rows := self.rows_of(rank))]
+        return len(last) > 1 and self.is_most(int((self.journal.level[last] >= Level.ERROR).sum()))
+
+    @cached_property
     def lives(self) -> dict[int, Life]:
         """What each rank wrote of its own accord: no traceback, nothing matched as cascade or teardown."""
         j = self.journal

@@ -42,7 +42,7 @@ def judge(case: Case) -> list[Finding]:
     if case.completed:
         return []
     ranked = error_time(case)
-    if not ranked or not case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN):
+    if not ranked or not (case.ends_in_errors or case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN)):
         return []
     rank = ranked[0][0]
     rows = [r for r in _error_rows(case).tolist() if case.journal.rank[r] == rank][:1]

@@ -32,6 +32,7 @@ def judge(case: Case) -> list[Finding]:
     known = [t for t in began.values() if t != NO_TIME]
     first = min(known) if known else NO_TIME
     after = _followers(case, ranks)
+    began |= dict.fromkeys(_alike(case, ranks, [r for r, t in began.items() if t == first != NO_TIME]), first)
     out = [_of_rank(case, rank, found, began[rank], first, rank in after) for rank, found in ranks.items()]
     for node, found in nodes.items():
         ranks_there = case.on_node(node)
@@ -40,6 +41,13 @@ def judge(case: Case) -> list[Finding]:
             told = {s.rank for s in found if s.rank >= 0 and s.pattern.blames is Blames.NODE}
             out += [_teller(rank, found) for rank in sorted(told) if len(case.ranks) > 1]  # alone it is only a voice
     return out
+
+
+def _alike(case: Case, ranks: dict[int, list[Sighting]], first: list[int]) -> list[int]:
+    """Return the ranks that raise what the first ones raise: they met the same fault, however much later."""
+    event = case.journal.event
+    raised = {int(event[s.row]) for rank in first for s in ranks[rank]}
+    return [rank for rank, found in ranks.items() if raised & {int(event[s.row]) for s in found}]
 
 
 def _followers(case: Case, ranks: dict[int, list[Sighting]]) -> set[int]:

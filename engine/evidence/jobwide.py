@@ -70,11 +70,19 @@ def _common_error(case: Case) -> list[Finding]:
             out.append(
                 _finding("first_exception", f"{len(ranks)} of {len(case.ranks)} ranks raised: {text}", told, case)
             )
+        elif _in_one_place(case, told):
+            continue  # the node's own error
         elif not ranks and not labelled and (not case.ranks or len(told) > 1) and _speakers(case, told) > len(named):
             out.append(
                 _finding("first_exception", f"processes that the log does not tell apart raised: {text}", told, case)
             )
     return out
+
+
+def _in_one_place(case: Case, told: list[Sighting]) -> bool:
+    """Tell whether all these lines were written on one of several nodes."""
+    places = {case.node_at(s.row) for s in told}
+    return len(places) == 1 and None not in places and len(set(case.journal.nodes) | set(case.journal.node_ranks)) > 1
 
 
 def _speakers(case: Case, told: list[Sighting]) -> int:

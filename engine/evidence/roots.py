@@ -119,6 +119,8 @@ def _roles(case: Case, blame: Blame) -> Told:
         pattern = out[row][1] if row in out else None
         if row not in hearsay and (row not in out or blame.scope == "job" or out[row][0] is not Role.TEARDOWN):
             out[row] = (Role.INITIATING, pattern)
+    if blame.lead is not None and blame.lead.kind == "hint":  # all there is: no process speaks of its end
+        out |= {row: (Role.INITIATING, out[row][1] if row in out else None) for row in blame.lead.rows}
     for s in case.sightings:
         if s.row in ends:
             out[s.row] = (Role.INITIATING, s.pattern.id)

@@ -25,6 +25,7 @@ def judge(case: Case) -> list[Finding]:
     return [
         *_frozen(case),
         *_lacks_report(case),
+        *_was_elsewhere(case),
         *_vanished(case),
         *_mute_node(case),
         *_stopped(case),
@@ -91,6 +92,33 @@ def _lacks_report(case: Case) -> list[Finding]:
         )
         for r in silent
         if r not in stopped
+    ]
+
+
+def _was_elsewhere(case: Case) -> list[Finding]:
+    """Most ranks waited until their time ran out; accuse the few that only lost them then: they had not waited."""
+    waited = {s.rank for s in case.roles(Role.CASCADE) if s.pattern.cause == "hang" and not s.pattern.secondhand}
+    lost = sorted(set(victims(case)) - waited)
+    total = len(case.ranks)
+    if case.completed or total < 3 or len(waited - {UNKNOWN}) < MOST * total or not 0 < len(lost) <= FEW * total:
+        return []
+    if any(s.rank >= 0 for s in case.roles(Role.INITIATING)) or any(d.is_root for d in deaths(case)):
+        return []
+    words = f"did not wait with {len(waited)} peers whose time ran out"
+    return [
+        Finding(
+            KIND,
+            Strength.WEAK,
+            f"{word_ranks([r])} {words}{_last_words(case, r)}",
+            r,
+            None,
+            _last_row(case, r),
+            False,
+            case.iteration_stuck(r),
+            "",
+            "hang",
+        )
+        for r in lost
     ]
 
 
@@ -281,8 +309,10 @@ def _absent(case: Case) -> list[Finding]:
     late = [r for r in range(world) if r not in waited and _came_after(case, r, int(end), min(gave_up))]
     if not 0 < len(late) <= (FEW * world if not missing else world - 1):
         return []
-    cause, rows = "network", tuple(s.row for s in missing)
-    words = "never joined" if not any(r in case.ranks for r in late) else "joined only after its peers gave up"
+    running = len(case.ticks) > 0  # iterations were told, by processes that the log does not tell apart
+    cause, rows = "network" if missing or not running else "hang", tuple(s.row for s in missing)
+    words = "is not among those that waited" if running and not missing else "never joined"
+    words = words if not any(r in case.ranks for r in late) else "joined only after its peers gave up"
     return [
         Finding(
             KIND,
@@ -293,7 +323,7 @@ def _absent(case: Case) -> list[Finding]:
             rows or _first_rows(case, late),
             True,
             UNKNOWN,
-            "init",
+            "init" if missing or not running else "",
             cause,
         )
         for r in late

@@ -17,13 +17,21 @@ def judge(case: Case) -> list[Finding]:
     """Return weak findings about everybody: they count only where no rank and no node is accused."""
     if case.completed:
         return []
-    return [*_nobody_named(case), *_no_answer(case), *_told_to_stop(case)]
+    return [*_nobody_named(case), *_gave_up(case), *_no_answer(case), *_told_to_stop(case)]
 
 
 def _nobody_named(case: Case) -> list[Finding]:
     """A line that tells what ended the job, but not whom."""
     told = [s for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.NOBODY]
     return [_finding(told, told[0].pattern.meaning, told[0].pattern.cause)] if told else []
+
+
+def _gave_up(case: Case) -> list[Finding]:
+    """Most ranks ended themselves for values that no rank is known to have spoilt."""
+    told = [s for s in case.of("numerics.gave-up", "numerics.scale-exhausted") if s.rank >= 0]
+    if not case.is_most(len({s.rank for s in told})):
+        return []
+    return [_finding(told, told[0].pattern.meaning, told[0].pattern.cause)]
 
 
 def _no_answer(case: Case) -> list[Finding]:

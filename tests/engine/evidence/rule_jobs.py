@@ -171,6 +171,14 @@ def lacks_report(which: int, who: int, world: int, step: int) -> list[Said]:
     return lines
 
 
+def elsewhere(which: int, who: int, world: int, step: int) -> list[Said]:
+    text = ("nothing to do in this step", "batch is empty, next one", "reloads its shard")[which]
+    lines = [*steps(range(world), step), said(who, text, step)]
+    for r in others(who, world):
+        lines += timed_out(r, step)
+    return [*lines, *closed(who, step)]
+
+
 def vanished(which: int, who: int, world: int, step: int) -> list[Said]:
     lines = list(steps(range(world), step))
     for r in range(world):
@@ -361,6 +369,18 @@ def memory_limit(which: int, who: int, world: int, step: int) -> list[Said]:
         "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.",
     )[which]
     return [*steps(range(world), step), launcher(text)]
+
+
+def all_gave_up(which: int, who: int, world: int, step: int) -> list[Said]:
+    error = (
+        "FloatingPointError: loss scale cannot go below 1, 6 updates in a row were skipped",
+        "RuntimeError: loss has been nan for 8 steps",
+        "ValueError: the gradient norm is not finite",
+    )[which]
+    lines = list(steps(range(world), step))
+    for r in range(world):
+        lines += raised(r, error, step)
+    return lines
 
 
 def no_answer(which: int, who: int, world: int, step: int) -> list[Said]:

@@ -42,6 +42,7 @@ JOBS: dict[str, tuple[Builder, str]] = {
     "progress_gap._blocked": (jobs.blocked, RANK),
     "silence._frozen": (jobs.frozen, RANK),
     "silence._lacks_report": (jobs.lacks_report, RANK),
+    "silence._was_elsewhere": (jobs.elsewhere, RANK),
     "silence._vanished": (jobs.vanished, NODES_RANKS),
     "silence._mute_node": (jobs.mute_node, NODE),
     "silence._stopped": (jobs.stopped, RANK),
@@ -66,6 +67,7 @@ JOBS: dict[str, tuple[Builder, str]] = {
     "jobwide._not_finite": (jobs.all_not_finite, NOBODY),
     "jobwide._spike": (jobs.spike, NOBODY),
     "unowned._nobody_named": (jobs.memory_limit, NOBODY),
+    "unowned._gave_up": (jobs.all_gave_up, NOBODY),
     "unowned._no_answer": (jobs.no_answer, NOBODY),
     "unowned._told_to_stop": (jobs.told_to_stop, NOBODY),
 }
