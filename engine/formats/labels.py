@@ -22,7 +22,9 @@ MOST_SAID = 2  # different things that a table says of each of its numbers
 GLUED = 0.3  # share of texts; some begin with a blank of their own
 MOST_SHAPES = 64  # name shapes that a narrowed regex lists
 _DIGITS = re.compile(r"\d+")
-_INNER = re.compile(rb"\[(?:default|rank)\d+\]:")  # another launcher's tag: no program writes one behind a number
+_INNER = re.compile(  # another launcher's tag, or where a logger's line begins: no program writes them behind a number
+    rb" ?(?:\[(?:default|rank)\d+\]:|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d[.,\] ]|[IWEF]\d{4} \d\d:)"
+)
 _VALUES = re.compile(rb" *\d+")
 _TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
 _NO_HOST = re.compile(

@@ -65,3 +65,12 @@ def test_numbers_that_race_are_ranks_though_they_say_one_thing(tmp_path: Path, f
             truth.append(rank)
             lines.append(form.format(rank, step, loss(rng)))
     assert ranks_of(tmp_path, lines) == truth
+
+
+@pytest.mark.parametrize("head", ["2026-01-03 12:00:{:02},000 - INFO - ", "[12:00:{:02}] ", "[2026-01-03T12:00:{:02}] "])
+@pytest.mark.parametrize("label", ["{}: ", "[{}] "])
+def test_a_number_before_a_loggers_line_is_a_label_though_all_say_one_thing(
+    tmp_path: Path, head: str, label: str
+) -> None:
+    lines = [label.format(rank) + head.format(step) + f"step {step}" for step in range(40) for rank in range(4)]
+    assert ranks_of(tmp_path, lines) == [rank for _ in range(40) for rank in range(4)]
