@@ -67,7 +67,7 @@ def test_numbers_that_race_are_ranks_though_they_say_one_thing(tmp_path: Path, f
     assert ranks_of(tmp_path, lines) == truth
 
 
-@pytest.mark.parametrize("head", ["2026-01-03 12:00:{:02},000 - INFO - ", "[12:00:{:02}] ", "[2026-01-03T12:00:{:02}] "])
+@pytest.mark.parametrize("head", ["2026-01-03 12:00:{:02},000 - INFO - ", "[12:00:{:02}] ", "[2026-01-03T12:00:{:02}]"])
 @pytest.mark.parametrize("label", ["{}: ", "[{}] "])
 def test_a_number_before_a_loggers_line_is_a_label_though_all_say_one_thing(
     tmp_path: Path, head: str, label: str
