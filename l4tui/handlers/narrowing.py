@@ -94,7 +94,13 @@ def other_rank(screen: JobScreen, _: str) -> None:
     else:
         here = screen.cursor_rank
         chosen = here if here in known else known[0 if step > 0 else -1]
-    screen.set_scope(replace(screen.scope, ranks=str(chosen)), keep=current is None)
+    screen.set_scope(_of_ranks(screen.scope, str(chosen)), keep=current is None)
+
+
+def _of_ranks(scope: Scope, ranks: str) -> Scope:
+    """Narrow to ranks; one alone is read line by line: rows would tell what it said with all others."""
+    single = RankSet.parse(ranks).single is not None
+    return replace(scope, ranks=ranks, lens="lines" if single else scope.lens)
 
 
 @handles("pick_ranks")
@@ -138,7 +144,7 @@ def show_ranks(screen: JobScreen, text: str) -> None:
     if not chosen.select(screen.snapshot.ranks, screen.snapshot.nodes).any():
         screen.say(f"no line is of {text}", "warning")
         return
-    screen.set_scope(replace(screen.scope, ranks=text))
+    screen.set_scope(_of_ranks(screen.scope, text))
 
 
 @handles("lens")

@@ -100,10 +100,22 @@ async def test_hits_of_a_search_are_rows(failed: Path) -> None:
 async def test_a_scope_shows_the_rows_that_hold_its_lines(failed: Path) -> None:
     async with opened(failed) as (pilot, screen):
         whole = screen.view.rows.length
-        await press(pilot, screen, "r", *"5", "enter")
-        assert 0 < screen.view.rows.length < whole and "ranks 5" in screen.scope.conditions
+        await press(pilot, screen, "r", *"4-5", "enter")
+        assert 0 < screen.view.rows.length < whole and "ranks 4-5" in screen.scope.conditions
         await press(pilot, screen, "backspace")
         assert screen.view.rows.length == whole
+
+
+async def test_one_rank_alone_is_read_line_by_line(failed: Path) -> None:
+    async with opened(failed) as (pilot, screen):
+        before = screen.scope
+        for keys in (["r", *"5", "enter"], ["]"]):
+            await press(pilot, screen, *keys)
+            rows = screen.view.rows
+            ranks = set(screen.snapshot.rank(rows.entries(rows.keys(0, 9))).tolist())
+            assert screen.scope.lens == "lines" and ranks == {int(screen.scope.ranks)}
+        await press(pilot, screen, "escape")
+        assert screen.scope == before
 
 
 @pytest.mark.parametrize("size", SIZES)
