@@ -44,8 +44,7 @@ def blocks(
     `continues`: the last block that was handed over was `unfinished`. Text that exists no more (the file was cut before
     it could be read) is stepped over. Raises SourceError.
     """
-    at = begin
-    want = size
+    at, want = begin, size
     while stop is None or not stop.is_set():
         limit = want if end is None else min(want, end - at)
         if limit <= 0:
@@ -57,25 +56,21 @@ def blocks(
             continue
         if len(data) < limit and _fetch(source, final):
             continue
-        cut = data.rfind(b"\n") + 1
-        at_end = len(data) < limit or (end is not None and at + len(data) >= end)
-        if cut and continues:
-            cut = data.find(b"\n") + 1  # the rest of the long line goes alone
-        if cut:
-            yield Block(at, data[:cut], continues)
-            continues = False
-            want = size
-        elif len(data) >= longest:
-            cut = len(data)
-            yield Block(at, data, continues, True)
-            continues = True
-        elif at_end:
+        cut = _cut(data, continues)
+        if cut or len(data) >= longest:
+            yield Block(at, data[: cut or None], continues, not cut)
+            at, want, continues = at + (cut or len(data)), size if cut else want, not cut
+        elif len(data) < limit or (end is not None and at + len(data) >= end):
             if data and (final or source.is_final) and not _grew(source, at + len(data)):
                 yield Block(at, data, continues)
             return
         else:
             want = min(max(want * 2, 1 << 16), longest)
-        at += cut
+
+
+def _cut(data: bytes, continues: bool) -> int:
+    """Return where the whole lines end, 0 where none does; the rest of a long line goes alone."""
+    return (data.find(b"\n") if continues else data.rfind(b"\n")) + 1
 
 
 def _fetch(source: Source, final: bool) -> bool:

@@ -181,22 +181,12 @@ def _odd_node(case: Case) -> list[Finding]:
         rows_there = sorted(rows_there + [r for r in extra[node] if r in versions])
         text = j.text(rows_there[0])
         is_version = any(r in versions for r in rows_there)
-        for rank in nodes[node]:
-            out.append(
-                Finding(
-                    KIND,
-                    Strength.STRONG,
-                    f"only the ranks of {node} said: {text.strip()[:160]}",
-                    rank,
-                    None,
-                    tuple(rows_there),
-                    True,
-                    UNKNOWN,
-                    _stage(case, rows_there[0]),
-                    "version" if is_version else "unknown",
-                    ("bring this node to the image of its peers",),
-                )
-            )
+        words, cause = f"only the ranks of {node} said: {text.strip()[:160]}", "version" if is_version else "unknown"
+        stage, action = _stage(case, rows_there[0]), "bring this node to the image of its peers"
+        out += [
+            Finding(KIND, Strength.STRONG, words, rank, None, tuple(rows_there), True, UNKNOWN, stage, cause, (action,))
+            for rank in nodes[node]
+        ]
     return out
 
 

@@ -152,10 +152,7 @@ def build(table: Mapping[str, object]) -> Format:
         raise FormatError(f"layer {layer!r} is none of {', '.join(LAYERS)}")
     if family not in FAMILIES:
         raise FormatError(f"family {family!r} is none of {', '.join(FAMILIES)}")
-    try:
-        regex = re.compile(_text(table, "pattern").encode())
-    except (re.error, RecursionError, OverflowError) as error:
-        raise FormatError(f"pattern: {error}") from None
+    regex = _compiled(_text(table, "pattern"))
     order, weak, refusals = table.get("order", 50), table.get("weak", False), table.get("not", [])
     if not isinstance(order, int) or not isinstance(weak, bool) or not isinstance(refusals, list):
         raise FormatError("order is a number, weak true or false, not a list of lines")
@@ -179,6 +176,13 @@ def build(table: Mapping[str, object]) -> Format:
         refusals=tuple(str(line).encode() for line in refusals),
         **_needs(regex),
     )
+
+
+def _compiled(pattern: str) -> re.Pattern[bytes]:
+    try:
+        return re.compile(pattern.encode())
+    except (re.error, RecursionError, OverflowError) as error:
+        raise FormatError(f"pattern: {error}") from None
 
 
 def _levels(table: object) -> tuple[tuple[str, Level], ...]:

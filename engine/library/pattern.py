@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -94,8 +94,7 @@ def parse_pattern(entry: Mapping[str, object], *, user: bool = False) -> Pattern
 
     Raises PatternError for a missing or unknown field, a broken regex or an unknown word.
     """
-    name = str(entry.get("id") or "")
-    if not name:
+    if not (name := str(entry.get("id") or "")):
         raise PatternError("a pattern has no id")
     if unknown := set(entry) - _FIELDS:
         raise PatternError(f"{name}: unknown field {sorted(unknown)[0]!r}")
@@ -106,9 +105,7 @@ def parse_pattern(entry: Mapping[str, object], *, user: bool = False) -> Pattern
         raise PatternError(f"{name}: field {error.args[0]!r} is missing") from error
     except (re.error, ValueError) as error:
         raise PatternError(f"{name}: {error}") from error
-    cause, severity = str(entry.get("cause", "unknown")), str(entry.get("severity", "error"))
-    if cause not in CAUSES or severity not in SEVERITIES:
-        raise PatternError(f"{name}: unknown {'cause' if cause not in CAUSES else 'severity'}")
+    cause, severity = _known(entry, "cause", "unknown", CAUSES), _known(entry, "severity", "error", SEVERITIES)
     return Pattern(
         id=name,
         regex=regex,
@@ -137,6 +134,13 @@ def parse_pattern(entry: Mapping[str, object], *, user: bool = False) -> Pattern
 
 _FIELDS = {"id", "pattern", "keys", "meaning", "role", "blames", "severity", "cause", "stage", "certainty", "kind"}
 _FIELDS |= {"once", "secondhand", "lasting", "after", "explains", "order", "actions", "reference", "samples", "not"}
+
+
+def _known(entry: Mapping[str, object], name: str, usual: str, words: Collection[str]) -> str:
+    value = str(entry.get(name, usual))
+    if value not in words:
+        raise PatternError(f"{entry.get('id')}: unknown {name}")
+    return value
 
 
 def _words(entry: Mapping[str, object], name: str) -> tuple[str, ...]:
