@@ -62,6 +62,7 @@ def restore(store: Store, merger: Merger, table: dict[str, Any], arrays: Mapping
         {name: arrays[f"block.{name}"] for name in store.blocks()._fields},
     )
     _restore_plans(merger.book, table, arrays)
+    merger.book.count(arrays["column.plan"])
     for row in table["speakers"]:
         merger.add_speaker(Speaker(*row))
     for thread, owner in table["owners"]:

@@ -22,6 +22,7 @@ VOLATILE = re.compile(
     rb"|(?<![\w.])(?=[0-9a-f]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}(?!\w|[-+]\d|\.\d)"  # no part of 1.0416666e-05
     rb"|\b(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*[a-z])[A-Za-z0-9+/_-]{24,}={0,2}"
 )
+CROWD = b"\0crowd "  # begins the key of a plan that lines of different words share
 PLACEHOLDER = b"\x01"  # no tidy line of a sane log holds it
 
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from l4tui.engine.clock import ClockContext, clock_spans, compile_clock
+from l4tui.engine.crowds import Crowds
 from l4tui.engine.digits import WIDEST
 from l4tui.engine.facts import teaches
 from l4tui.engine.formats import Dialect, Parser, may_cut, midline_suspects
-from l4tui.engine.keys import LONGEST_KEY, PLACEHOLDER, Keys, collapse, key_of, volatile_key
+from l4tui.engine.keys import LONGEST_KEY, Keys, key_of, volatile_key
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Parse, Speaker
 from l4tui.engine.numbering import Numbering, distinct
 from l4tui.engine.plans import ITER, NAMES, SITE, PlanInfo, Plans
@@ -24,8 +25,8 @@ from l4tui.engine.tidy import Tidy, is_plain, line_starts, tidy, untouched
 from l4tui.engine.trails import Trail
 from l4tui.engine.voices import Voices, speaker_of
 
-MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plans by their first words
-MOST_CROWDS = 1 << 12
+MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plans: crowds.py
+MANY_KEYS = 1 << 14  # and of a text whose every other line is like none before it
 NEAR = 200  # lines between a traceback's line and text that may belong to it
 MOST_ITERATION = 2**31 - 2  # the column holds int32; a number above it counts something else
 
@@ -82,7 +83,9 @@ class Mapper:
         self._splitter = Keys()
         self._masked: dict[bytes, int] = {}
         self._is_tagged = False  # some plan is
-        self._crowd: dict[bytes, int] = {}  # plans shared by first words once the others are full
+        self._crowds: Crowds | None = None  # once there are too many keys
+        self._parsed: dict[int, Parse] = {}  # by row of the block: lines whose plan had to be made
+        self._lines = 0
         self._sites: dict[tuple[int, int], int] = {}
         self._plan_numbers = Numbering()
         self._voice_numbers = Numbering()
@@ -99,6 +102,7 @@ class Mapper:
     def map(self, block: bytes, context: ClockContext) -> Part:
         """Map a block of whole lines (the last one may lack its newline); the context dates its clocks."""
         self.context = context
+        self._parsed.clear()
         t, begin, plan = self._entries(block)
         raw = np.frombuffer(t.data, np.uint8)
         plan = self._sited(raw, begin, plan)
@@ -159,48 +163,63 @@ class Mapper:
 
     def _filled(self, found: Lookup, tagged: bool = False) -> np.ndarray:
         """Return the plans of all lines; what was not seen before is parsed. `tagged`: some may hold a tag."""
+        self._lines += len(found.keys)
         for row in np.flatnonzero(found.plan < 0).tolist():
             line = found.line(row)
-            plan = found.plan[row] = self._miss(line, found.keys[row])
+            plan = found.plan[row] = self._miss(line, found.keys[row], row)
             if tagged and may_cut(line, self.dialect):
                 self._is_tagged = self.table.tagged[plan] = True
         return found.plan
 
-    def _miss(self, line: bytes, key: bytes) -> int:
+    def _miss(self, line: bytes, key: bytes, row: int) -> int:
         found: int | None = self._keys[key]
         if found is not None and found >= 0:  # seen earlier in this block
             return found
+        known = -1
+        if self._crowds is not None:
+            known, is_sure = self._crowds.known(line, key)
+            if is_sure:
+                return known
         masked, holds_to = volatile_key(line)
         if len(line) > LONGEST_KEY and holds_to < 0:
             holds_to = LONGEST_KEY
         found = self._masked.get(masked)
         if found is None:
+            if known >= 0:
+                return known
+            if self._is_full():
+                return self._crowd(line, key, row)
             found = self._new_plan(line, masked, holds_to)
         if holds_to < 0 and len(self._keys) < MOST_KEYS:
             self._keys[key] = found
         return found
 
     def _new_plan(self, line: bytes, masked: bytes, holds_to: int) -> int:
+        parse = self._parse(line)
+        line_class = classify(line[parse.text_at :], parse)
+        plan = self.table.add(line, masked, key_of(line[parse.text_at :]), parse, line_class, holds_to)
+        self._masked[masked] = plan
+        return plan
+
+    def _parse(self, line: bytes) -> Parse:
         parse = self.parser.parse(line)
         if not parse.teaches and teaches(line[parse.text_at :]):
             parse = replace(parse, teaches=True)
-        if len(self._masked) < MOST_KEYS:
-            line_class = classify(line[parse.text_at :], parse)
-            plan = self.table.add(line, masked, key_of(line[parse.text_at :]), parse, line_class, holds_to)
-            self._masked[masked] = plan
-            return plan
-        words = line[parse.text_at : parse.text_at + 200].split(None, 2)[:2]
-        message = collapse(key_of(b" ".join(words)))
-        crowd = collapse(key_of(line[: parse.text_at])) + message
-        if crowd not in self._crowd and len(self._crowd) >= MOST_CROWDS:
-            crowd = message = b""
-        found = self._crowd.get(crowd)
-        if found is None:
-            line_class = classify(line[parse.text_at :], parse)
-            found = self._crowd[crowd] = self.table.add(
-                line, PLACEHOLDER + crowd, message, parse, line_class, 0
-            )
-        return found
+        return parse
+
+    def _is_full(self) -> bool:
+        """Say whether another key is worth nothing: there is no room, or most lines are like no others."""
+        if self._crowds is not None:
+            return True
+        keys = len(self._masked)
+        return keys >= MOST_KEYS or (keys >= MANY_KEYS and 2 * keys > self._lines)
+
+    def _crowd(self, line: bytes, key: bytes, row: int) -> int:
+        """Return the shared plan of a line that has to be parsed."""
+        if self._crowds is None:
+            self._crowds = Crowds(self.table)
+        parse = self._parsed[row] = self._parse(line)
+        return self._crowds.add(line, key, parse)
 
     # fields
 
@@ -254,7 +273,7 @@ class Mapper:
         for i in rows.tolist():
             at = int(begin[i])
             line = data[at : data.index(b"\n", at)]
-            parse = self.parser.parse(line)
+            parse = self._parsed.get(i) or self.parser.parse(line)
             speaker[i] = self.voices.intern(speaker_of(line, parse))
             time[i], dateless[i] = self._time_of(line, parse)
             told = [line[s.start : s.end] for s in parse.spans if s.field == "iter"]

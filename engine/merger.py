@@ -82,6 +82,7 @@ class Merger:
         translation.speakers.extend(part.speakers)
         plan = translation.plans.view().take(part.plan)
         used = distinct(plan, len(self.book))
+        self.book.count(plan)
         speaker, plain, begins = self._speakers(source, carry, part, translation)
         flags, time, mark = part.flags, part.time, part.mark
         line_class = self.book.line_class.view().take(plan)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from l4tui.engine.events import Events
+from l4tui.engine.keys import CROWD
 from l4tui.engine.model import UNKNOWN, LineClass, Parse, Speaker
 from l4tui.engine.plans import PlanInfo
 from l4tui.engine.snapshot import PlanTable
@@ -60,6 +61,8 @@ class PlanBook:
         self.marker = Growing(np.int8)
         self.stage_action = Growing(np.int8)
         self.trail = Growing(np.int8)
+        self._is_crowd = Growing(np.bool_)
+        self._alike = 0  # lines of such plans
         self.formats: list[tuple[str, ...]] = []
         self.sites: list[str] = []
         self.shapes: list[bytes] = []
@@ -81,6 +84,16 @@ class PlanBook:
         """Return the plan of lines that are ours, not the log's."""
         return self._id(PlanInfo(b"\0note", Parse((), (), 0, 0), b"l4tui note", b"", LineClass.HEAD, False))
 
+    def count(self, plan: np.ndarray) -> None:
+        """Take note of how many lines share plans only because there were too many different ones."""
+        self._alike += int(np.count_nonzero(self._is_crowd.view().take(plan)))
+
+    @property
+    def remark(self) -> str:
+        """Say how many lines are known by their beginnings only; empty: none."""
+        words = "lines are of words like no others: only how they begin is known of them"
+        return f"{self._alike:,} {words}" if self._alike else ""
+
     def keys(self) -> list[PlanKey]:
         """Return what tells plans apart, by plan."""
         return list(self._ids)
@@ -96,6 +109,7 @@ class PlanBook:
         self._shape_ids = {shape: i for i, shape in enumerate(shapes)}
         for name, values in columns.items():
             getattr(self, name).replace(values)
+        self._is_crowd.replace(np.array([key.key.startswith(CROWD) for key in keys], np.bool_))
         self._site_ids = {key.site: site for key, site in zip(keys, columns["site"].tolist(), strict=True) if key.site}
 
     def _id(self, info: PlanInfo) -> int:
@@ -125,6 +139,7 @@ class PlanBook:
         self.marker.append(info.parse.marker)
         self.stage_action.append(self._action(shape, info))
         self.trail.append(info.trail)
+        self._is_crowd.append(same.key.startswith(CROWD))
         return plan
 
     def _action(self, shape: int, info: PlanInfo) -> int:
@@ -154,4 +169,4 @@ def _crowded(info: PlanInfo) -> PlanInfo:
     """Return the plan that many share: of a message only its first word counts, and none where that has digits."""
     word = info.shape.split(None, 1)[0] if info.shape.strip() else b""
     word = b"" if b"0" in word or len(word) > LONGEST_WORD else word
-    return info._replace(key=b"\0crowd " + word, shape=word, site=b"")
+    return info._replace(key=CROWD + word, shape=word, site=b"")

@@ -99,7 +99,7 @@ class Plans:
         """
         k = self._new_row()
         spans = parse.spans if holds_to < 0 else tuple(s for s in parse.spans if s.end <= holds_to)
-        loose = 0 <= holds_to < parse.text_at or any(_must_hold(s) for s in set(parse.spans) - set(spans))
+        loose = 0 <= holds_to < parse.text_at or any(must_hold(s) for s in set(parse.spans) - set(spans))
         self._place_identity(k, line, spans, parse)
         self._place_time(k, line, spans, parse)
         for span in spans:
@@ -187,7 +187,7 @@ class Plans:
         self.stamp[k], self.stamp_at[k] = at, first
 
 
-def _must_hold(span: Span) -> bool:
+def must_hold(span: Span) -> bool:
     """Say whether lines must be parsed one by one where this span's offset does not hold."""
     return span.field in IDENTITY or span.field in NUMBERS or span.field == "iter"
 

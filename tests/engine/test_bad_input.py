@@ -11,6 +11,7 @@ from l4tui.engine import sniff
 from l4tui.engine.descriptors import SourceError
 from l4tui.engine.discovery import discover, look_at
 from l4tui.engine.job import Job
+from l4tui.engine.model import LineClass
 from l4tui.engine.options import Options
 from l4tui.engine.sources import open_pipe
 from l4tui.engine.spill import Spill
@@ -156,3 +157,24 @@ def test_a_file_cut_while_a_page_of_it_is_shown_reads_as_empty(tmp_path):
     os.truncate(path, 100)
     assert snap.texts([0])[0].startswith("step 0")
     assert snap.texts([3999]) == [""]
+
+
+def test_lines_like_no_others_keep_rank_time_and_failures(tmp_path, monkeypatch):
+    monkeypatch.setattr("l4tui.engine.mapper.MANY_KEYS", 100)
+    monkeypatch.setattr("l4tui.engine.crowds.MOST", 50)
+    words = random.Random(6)
+    lines = []
+    for n in range(4000):
+        text = words.randbytes(12).hex(" ", 3).translate(LETTERS)
+        lines.append(f"[rank{n % 8}]: 2026-01-05 10:00:{n % 60:02d},{n % 1000:03d} INFO train.py:{n % 40 + 10}: {text}")
+    lines[3500] = "[rank4]: RuntimeError: CUDA error: an illegal memory access was encountered"
+    path = tmp_path / "job.log"
+    path.write_text("\n".join(lines) + "\n")
+    job = read(path)
+    snap = job.snapshot()
+    assert snap.counts().per_rank == dict.fromkeys(range(8), 500)
+    assert snap.clock[3999] - snap.clock[3960] == 39_039_000_000
+    assert snap.text(3999) == lines[3999].split(": ", 2)[2]
+    assert snap.plans.line_class[snap.plan[3500]] == LineClass.RAISED
+    assert len(snap.plans.event) < 4000
+    assert any("lines are of words like no others" in words for words in job.troubles)
