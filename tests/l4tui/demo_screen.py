@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -14,6 +15,7 @@ from l4tui.app import L4App
 from l4tui.config import Config
 from l4tui.demo import write
 from l4tui.engine.discovery import discover
+from l4tui.engine.job import Job
 from l4tui.engine.snapshot import Snapshot
 from l4tui.judge import Judge, Ruling
 from l4tui.screens.job import JobScreen
@@ -44,7 +46,13 @@ async def opened(
 
     Verdicts are made by `judge`, or are `ruling`, or say nothing.
     """
-    judged, closed = Judge.__call__, Judge.close
+    judged, closed, read = Judge.__call__, Judge.close, Job.read_all
+
+    def read_at_once(job: Job, *args: Any) -> None:
+        with job._lock:  # no snapshot of a part: rows keep the order in which they were met
+            read(job, *args)
+
+    Job.read_all = read_at_once  # type: ignore[method-assign]
     told = judge or (lambda snapshot: (ruling or Ruling(0, ""))._replace(version=snapshot.version))
     Judge.__call__ = lambda self, snapshot: told(snapshot)  # type: ignore[method-assign]
     Judge.close = lambda self: None  # type: ignore[method-assign]
@@ -60,7 +68,7 @@ async def opened(
             await settled(pilot, screen)
             yield pilot, screen
     finally:
-        Judge.__call__, Judge.close = judged, closed  # type: ignore[method-assign]
+        Judge.__call__, Judge.close, Job.read_all = judged, closed, read  # type: ignore[method-assign]
 
 
 async def settled(pilot: Pilot[int], screen: JobScreen) -> None:
