@@ -186,7 +186,19 @@ def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: lis
     scope = "nodes" if _is_nodes(case, together, nodes) else "ranks"
     nodes = [c for c in nodes if c.decibans >= LEAST][:SHOWN]
     accused = tuple(c.rank for c in together)
+    listed = listed if together else _seated(case, nodes[0], listed)
     return Blame(tuple(listed), tuple(nodes), tuple(job), scope, round(share / max(total, share), 3), accused)
+
+
+def _seated(case: Case, node: Candidate, listed: list[Candidate]) -> list[Candidate]:
+    """List the ranks of a node that is accused for itself first: whichever of them it was, it ran there."""
+    name = str(node.node)
+    if node.findings[0].stage == "launch":
+        return listed  # none of them had begun
+    seats = case.on_node(name) or case.journal.node_ranks.get(name, [])
+    heavy = min((NODE_SHARE * node.decibans, *(c.decibans for c in listed[:1] if c.rank not in seats)))
+    there = [Candidate(rank, node.node, heavy, node.parts) for rank in seats]
+    return [*there, *(c for c in listed if c.rank not in seats)]
 
 
 def _together(ranks: list[Candidate], nodes: list[Candidate]) -> list[Candidate]:

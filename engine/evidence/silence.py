@@ -17,6 +17,7 @@ FEW = 1 / 3  # a larger silent share accuses nobody
 LEAST_GAP, LEAST_GAP_NS = 3, 1e9  # iterations, nanoseconds by which an early end is behind the others
 ALIVE = 5  # lines a rank must have written to be missed
 LEAST_NODES = 3
+AHEAD = 8  # times the peers' own spread by which all of them are later
 QUOTED = 120  # characters of a rank's last line
 
 
@@ -29,6 +30,7 @@ def judge(case: Case) -> list[Finding]:
         *_vanished(case),
         *_mute_node(case),
         *_stopped(case),
+        *_left_behind(case),
         *_before_the_wait(case),
         *_absent(case),
     ]
@@ -213,6 +215,27 @@ def _stopped(case: Case) -> list[Finding]:
                 )
             )
     return out if len(out) <= FEW * len(lives) else []
+
+
+def _left_behind(case: Case) -> list[Finding]:
+    """All peers stand at one and the same line; accuse the one rank that lacks it and what led there.
+
+    Of one file only, where the order of lines is the order of events; a rank that is just slower is one line behind.
+    """
+    j = case.journal
+    lives = sorted(case.lives.values(), key=lambda life: life.lines)
+    if len(lives) < 4 or len(j.sources) > 1 or lives[0].lines < ALIVE or case.completed:
+        return []
+    last, others = lives[0], lives[1:]
+    times = [life.last_time for life in others]
+    if last.last_time == NO_TIME or NO_TIME in times or others[0].lines - last.lines < 2:
+        return []
+    alike = len({life.lines for life in others}) == 1 and len({int(j.event[life.last_row]) for life in others}) == 1
+    if not alike or min(times) - last.last_time < AHEAD * max(max(times) - min(times), 1):
+        return []
+    words = f"{word_ranks([last.rank])} did not come as far as all its {len(others)} peers"
+    rows, at = (last.last_row,), case.iteration_of(last.rank)
+    return [Finding(KIND, Strength.WEAK, words, last.rank, None, rows, False, at, "", "hang")]
 
 
 def _early(case: Case, lives: dict[int, Life]) -> list[int]:

@@ -18,6 +18,7 @@ MOST_PREFIXES = 6
 MOST_HEADERS = 2
 MOST_TAGS = 4
 PROCESS_FIELDS = frozenset(("task", "rank", "local_rank", "actor"))  # a prefix with one of them names a process
+_RANK_NAME = re.compile(rb"(?i:rank)[ _-]?(\d{1,6})")
 
 
 class Reading(NamedTuple):
@@ -268,6 +269,9 @@ def _take(
     for field, group in fmt.fields:
         start, end = match.span(group)
         if start >= 0:
+            named = _RANK_NAME.fullmatch(match[group]) if field == "logger" else None
+            if named is not None:  # a logger called after its rank
+                field, start = "self_rank", start + named.start(1)
             new.append(Span(field, base + start, base + end))
     spans += new
     if log is not None:

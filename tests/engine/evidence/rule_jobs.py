@@ -199,6 +199,14 @@ def stopped(which: int, who: int, world: int, step: int) -> list[Said]:
     return list(steps(range(world), end, skip={who: step + 3}))
 
 
+def left_behind(which: int, who: int, world: int, step: int) -> list[Said]:
+    lines = list(steps(range(world), step + 5))
+    words = (("forward done", "enters all_reduce"), ("batch read", "backward done"), ("gathers", "waits"))[which]
+    for after, text in enumerate(words, 1):
+        lines += [said(r, text, step + 5 + after) for r in others(who, world)]
+    return lines
+
+
 def absent(which: int, who: int, world: int, step: int) -> list[Said]:
     few = f"waiting for clients. {world - 1}/{world} clients joined."
     text = (

@@ -46,6 +46,7 @@ JOBS: dict[str, tuple[Builder, str]] = {
     "silence._vanished": (jobs.vanished, NODES_RANKS),
     "silence._mute_node": (jobs.mute_node, NODE),
     "silence._stopped": (jobs.stopped, RANK),
+    "silence._left_behind": (jobs.left_behind, RANK),
     "silence._before_the_wait": (values.silent_before, RANK),
     "silence._absent": (jobs.absent, RANK),
     "first_exception.judge": (jobs.own_error, RANK),
