@@ -1,7 +1,12 @@
-"""How quick the screen is in a real terminal of 120×40: keys, new lines, rest, bytes."""
+"""How quick the screen is in a real terminal of 120×40: keys, new lines, rest, bytes.
+
+`python -m tests.bench.screen --folder LOGS` presses every key on logs that are there: while their rows are gathered
+(or they are indexed, where no index is kept), and again when nothing is computed any more.
+"""
 
 from __future__ import annotations
 
+import argparse
 import select
 import statistics
 import tempfile
@@ -16,6 +21,9 @@ KEYS = 40
 FOLLOWED_S = 8.0
 IDLE_S = 10.0
 RATE = 2000  # lines a second while following
+MOST_S = 20.0  # after which a key is given up
+# each of them changes what is shown: up from the end first
+PRESSED = ("kkkkkkkk", "jjjjjjj", "bbbb", "gGgGgG", "kOOoO", "dddd", "DDD", "zz", "ZZ", "eEe")
 
 
 def screen_table(files: list[Path]) -> str:
@@ -70,12 +78,39 @@ def rest(terminal: Terminal, most: float = 300.0) -> None:
         terminal.read(3.0)
 
 
-def key_to_paint(terminal: Terminal, key: str) -> float:
+def key_to_paint(terminal: Terminal, key: str, most: float = 2.0) -> float:
     terminal.read(0.15)
     began = time.monotonic()
     terminal.send(key)
-    select.select([terminal.fd], [], [], 2.0)
+    select.select([terminal.fd], [], [], most)
     return time.monotonic() - began
+
+
+def keys_table(folder: Path, options: list[str]) -> str:
+    """Press keys as soon as there are rows, and at rest; lay out median and slowest of each, with the CPU spent."""
+    terminal = Terminal(["--no-follow", *options, str(folder)], size=(120, 40))
+    try:
+        terminal.wait_for(lambda text: "iteration" in text, 600.0)
+        rows = _pressed(terminal, "busy")
+        settle(terminal)
+        rest(terminal)
+        rows += _pressed(terminal, "at rest")
+    finally:
+        terminal.close()
+    head = "| keys | when | median | slowest | CPU |\n|---|---|---:|---:|---:|"
+    return "\n".join([head, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _pressed(terminal: Terminal, when: str) -> list[tuple[str, ...]]:
+    rows = []
+    for keys in PRESSED:
+        spent = cpu_seconds(terminal.pid)
+        delays = [key_to_paint(terminal, key, MOST_S) for key in keys]
+        spent = cpu_seconds(terminal.pid) - spent
+        shown = " ".join(dict.fromkeys(keys))
+        median, slowest = (f"{at * 1e3:.0f} ms" for at in (statistics.median(delays), max(delays)))
+        rows.append((shown, when, median, slowest, f"{spent:.2f} s"))
+    return rows
 
 
 def _following() -> list[tuple[str, str]]:
@@ -116,3 +151,11 @@ def _write(path: Path, stop: threading.Event) -> None:
             file.writelines(f"[rank{k % 8}]: step {k} took {k % 977} ms\n" for k in range(number, number + RATE // 20))
             file.flush()
             number += RATE // 20
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="press keys on logs that are there")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--cache-dir", default="", help="where an index of them is kept, or will be")
+    told = parser.parse_args()
+    print(keys_table(told.folder, ["--cache-dir", told.cache_dir] if told.cache_dir else ["--no-cache"]))
