@@ -276,7 +276,8 @@ class Job:
                 return
             if reader.judged < SETTLED:
                 self._judge(reader, size)
-            context = self._dating.context(reader.source, (one.source for one in self.readers), self.options.utc_offset_s)
+            others = (one.source for one in self.readers)
+            context = self._dating.context(reader.source, others, self.options.utc_offset_s)
             ended = final or reader.is_silent()
             ranges.append(Range(reader.source, 0, size, reader.dialect, context, ended))
         total = sum(one.end for one in ranges)
