@@ -16,7 +16,7 @@ import numpy as np
 from l4tui.engine.telemetry.bands import Floats, Line
 
 LEAST_WIDTH, LEAST_HEIGHT = 24, 6
-MARK_WIDTH = 12  # cells from one mark of the x axis to the next, at least
+MARK_WIDTH, MARK_HEIGHT = 12, 3  # cells from one mark of an axis to the next, at least
 COLOURS = ("cyan", "magenta", "yellow", "green", "red", "white")  # of the terminal's own sixteen
 LETTERS = "*ox+#%"  # markers where colours or braille are not to be had
 _ASCII = str.maketrans("┤│├┼└┬─┴┐┌┘", "|||+++-++++")
@@ -101,6 +101,10 @@ def _runs(line: Line, is_log: bool) -> list[tuple[Floats, Floats]]:
     return [(x, y)] if len(x) else []
 
 
+def _worded(mark: float) -> str:
+    return f"{mark:,.10g}" if abs(mark) >= 1e-3 or not mark else f"{mark:.3g}"
+
+
 def marks_of(low: float, high: float, most: int) -> list[float]:
     """Return about so many round numbers between two, 1, 2 or 5 of a power of ten apart; whole where they can be."""
     if not (math.isfinite(low) and math.isfinite(high) and high > low):
@@ -113,9 +117,9 @@ def marks_of(low: float, high: float, most: int) -> list[float]:
 
 
 def _scale(plot: object, curves: Sequence[Curve], view: View) -> None:
-    """Give the axes a little air, round numbers along x, and powers of ten where they are wanted."""
+    """Give the axes a little air and round numbers, and powers of ten where they are wanted."""
     marks = marks_of(view.low, view.high, max(view.width // MARK_WIDTH, 2))
-    plot.xticks(marks, [f"{mark:,.10g}" for mark in marks])  # type: ignore[attr-defined]
+    plot.xticks(marks, [_worded(mark) for mark in marks])  # type: ignore[attr-defined]
     for side in ("left", "right"):
         values = [c.line.y for c in curves if c.on_right == (side == "right")]
         y = np.concatenate(values) if values else np.empty(0)
@@ -128,5 +132,7 @@ def _scale(plot: object, curves: Sequence[Curve], view: View) -> None:
         elif high > low:
             air = (high - low) * 0.04
             plot.ylim(low - air, high + air, side)  # type: ignore[attr-defined]
+            marks = marks_of(low - air, high + air, max(view.height // MARK_HEIGHT, 2))
+            plot.yticks(marks, [_worded(mark) for mark in marks], side)  # type: ignore[attr-defined]
         else:
             plot.ylim(low - max(abs(low) * 0.1, 0.5), high + max(abs(high) * 0.1, 0.5), side)  # type: ignore[attr-defined]
