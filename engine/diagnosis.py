@@ -50,7 +50,8 @@ def diagnose(
     sightings = sight(journal, scan(journal, library).hits)
     attempts = tuple(int(a) for a in np.unique(journal.era)) or (0,)
     homes = find_homes(journal, sightings)
-    found = [_judge(journal, sightings, homes, a, baseline, tuple(suspicions), tuple(outside)) for a in reversed(attempts)]
+    given = baseline, tuple(suspicions), tuple(outside)
+    found = [_judge(journal, sightings, homes, a, *given) for a in reversed(attempts)]
     outcome = outcome_of(found[0][0])
     case, blame = next((f for f in found if _decides(*f, only=len(found) == 1)), found[0])
     shown = None

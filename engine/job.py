@@ -92,7 +92,8 @@ class Job:
     @property
     def troubles(self) -> tuple[str, ...]:
         """What could not be read or kept, in words."""
-        return troubles_of(self.sources, (*self.problems.values(), *self.remarks, self.store.remark, self.merger.book.remark))
+        kept = (self.store.remark, self.merger.book.remark)
+        return troubles_of(self.sources, (*self.problems.values(), *self.remarks, *kept))
 
     def read_all(
         self, stop: threading.Event | None = None, progress: Progress | None = None, final: bool = True
