@@ -15,7 +15,8 @@ from l4tui.engine.rowtable import RowTable
 if TYPE_CHECKING:
     from l4tui.engine.snapshot import Snapshot
 
-FIRST = 1 << 20  # lines gathered before there is anything to see, and at a time for the screen: half a second
+FIRST = 1 << 20  # lines gathered before there is anything to see
+PART = 1 << 18  # at a time for the screen, which may be asked for something else: 0.1 s
 MOST = 1 << 22  # and at a time by who needs them all
 PAUSE_S = 0.02  # in which another thread gets the lock: who has just given it back would else be the first to take it
 
@@ -59,7 +60,7 @@ class Analyst:
             if table is not None and (table is not before or stop.is_set()):
                 return table
         try:
-            return self._gathered(snapshot, FIRST)
+            return self._gathered(snapshot, PART)
         finally:
             self._gathering.release()
 
