@@ -111,7 +111,8 @@ def marks_of(low: float, high: float, most: int) -> list[float]:
         return [low] if math.isfinite(low) else []
     least = (high - low) / most
     power = 10.0 ** math.floor(math.log10(least))
-    step = next(power * m for m in (1, 2, 5, 10, 20) if power * m >= least and (power * m >= 1 or high - low < 1))
+    step = next((power * m for m in (1, 2, 5) if power * m >= least), power * 10)
+    step = max(step, 1.0) if high - low >= 1 else step
     first, last = math.ceil(low / step), math.floor(high / step)
     return [n * step for n in range(first, last + 1)]
 

@@ -140,4 +140,11 @@ def test_marks_of_an_axis_are_whole_and_few(span: tuple[float, float]) -> None:
 
 def test_marks_of_a_short_axis_and_of_none() -> None:
     assert [f"{mark:.10g}" for mark in marks_of(0, 0.5, 5)] == ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]
+    assert marks_of(0, 1.5, 40) == [0, 1] and marks_of(1.2, 4, 20) == [2, 3, 4]
     assert marks_of(5, 5, 6) == [5] and marks_of(float("nan"), 1, 6) == []
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.integers(2, 60))
+def test_marks_of_any_axis_stand_on_it(low: float, length: float, most: int) -> None:
+    marks = marks_of(low, low + length, most)
+    assert len(marks) <= most + 2 and marks == sorted(marks)
