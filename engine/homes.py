@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from l4tui.engine.evidence.record import Journal
+from l4tui.engine.library.pattern import Blames
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
@@ -56,6 +57,8 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             told.setdefault(int(g["rank"]), set()).add(g["host"])
         if name in ("elastic.table-host", "fact.host-name"):
             hosts.add(g["host"])
+        if s.pattern.blames is Blames.NODE:  # a node that is lost says nothing itself
+            hosts |= {g[key] for key in ("node", "node2") if key in g}
     _settle(node, told, hosts)
     _seat_tasks(journal, node, placed)
     return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None)

@@ -130,3 +130,48 @@ def test_a_host_that_only_the_agents_table_names_is_a_place_like_any_other() -> 
     lines += [Said(text, launcher=True, level=Level.ERROR) for text in (ended, *table, "  exitcode  : 1 (pid: 618)")]
     found = diagnose(journal_of(lines, world_size=4), LIBRARY)
     assert found.blame.accused == (2,) and found.case.node_of(2) == "localhost"
+
+
+def test_ranks_without_a_node_are_on_the_one_that_was_lost() -> None:
+    lines = [
+        Said(f"step {step} loss 2.{step}", rank, iteration=step, marked=True, node="n0" if rank < 4 else None)
+        for step in range(1, 6)
+        for rank in range(8)
+    ]
+    lines.append(Said("srun: error: Node failure on n1", launcher=True, level=Level.ERROR))
+    found = diagnose(journal_of(lines, world_size=8, node_ranks={"n0": [0, 1, 2, 3]}), LIBRARY)
+    assert found.blame.nodes[0].node == "n1"
+    assert {c.rank for c in found.blame.ranks} == {4, 5, 6, 7}
+
+
+def test_a_traceback_under_words_that_it_was_survived_accuses_nobody() -> None:
+    lines = steps(EIGHT, 9)
+    kept = raised(3, "FileNotFoundError: [Errno 2] No such file or directory: '/prof/t_9.json'", 9)
+    own = raised(6, "RuntimeError: mat1 and mat2 must have the same dtype, but got Double and Float", 9)
+    words = "Traceback (most recent call last): export failed, continuing without a profile"
+    head = said(3, words, 9, level=Level.ERROR)
+    found = told([*lines, head, *kept[1:], *own, *closed(3, 9), *closed(0, 9)])
+    assert found.blame.accused == (6,)
+
+
+def test_who_raises_what_the_first_one_raised_is_accused_with_it() -> None:
+    lines = steps(EIGHT, 9)
+    for rank in (4, 5, 6, 7):
+        error = f"FileNotFoundError: [Errno 2] No such file or directory: '/ckpt/rng_state_{rank}.pth'"
+        lines += [said(rank, "resuming", 10 + 3 * rank), *raised(rank, error, 9)]
+    assert told(lines + closed(0, 9)).blame.accused == (4, 5, 6, 7)
+
+
+def test_a_job_whose_ranks_end_in_errors_that_no_entry_knows_failed() -> None:
+    lines = [*steps(EIGHT, 9), said(2, "unit 7 gave E-4411", 10, level=Level.ERROR)]
+    lines += [said(r, "unit gave E-9000", 20, level=Level.ERROR) for r in EIGHT if r != 2]
+    assert told(lines).outcome == "failed"
+
+
+def test_the_launchers_word_is_shown_where_it_is_all_there_is() -> None:
+    lines = [said(0, f"step {step} loss 2.{step}", step, marked=True) for step in range(1, 9)]
+    words = "failed (exitcode: 1) local_rank: 5 (pid: 816) of binary: /usr/bin/python3"
+    lines += [launcher(words), launcher("  rank      : 5 (local_rank: 5)"), launcher("  exitcode  : 1 (pid: 816)")]
+    found = diagnose(journal_of(lines, world_size=8, node_ranks={"n0": list(range(8))}), LIBRARY)
+    assert found.blame.accused == (5,)
+    assert [e.pattern for e in found.events if e.role == "initiating"]
