@@ -70,6 +70,8 @@ def check(args: argparse.Namespace, nodes: int) -> None:
     from l4tui.demo.job import Spec
     from l4tui.demo.play import prepare
 
+    if args.seed < 0:
+        raise UsageError("--seed must not be negative")
     try:
         prepare(Spec(args.scenario, args.ranks, nodes, args.seed))
     except ValueError as error:
