@@ -17,13 +17,13 @@ from l4tui.engine.follow import Change, Follower
 from l4tui.engine.formats import Dialect, Parser, detect
 from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.iterations import FillCache
-from l4tui.engine.mapper import Mapper
+from l4tui.engine.mapper import Mapper, Part
 from l4tui.engine.merger import Merger
 from l4tui.engine.options import Options
 from l4tui.engine.order import OrderCache
 from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
-from l4tui.engine.ranges import WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
+from l4tui.engine.ranges import WORTHWHILE, Failed, Range, map_task, tasks_of, unpack
 from l4tui.engine.reader import UNFINISHED_S, Reader
 from l4tui.engine.resuming import keep, take_up
 from l4tui.engine.sampling import sample
@@ -258,10 +258,7 @@ class Job:
         context = self._dating.context(reader.source, (one.source for one in self.readers), self.options.utc_offset_s)
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             part = mapper.map(block.data, context)
-            with self._lock:
-                self._expect(len(part.plan), part.size)
-                self.merger.add(reader.source.index, block.offset, part, translation, block.continues)
-                self.version += 1
+            self._add(reader.source.index, block.offset, part, translation, block.continues)
             reader.at = block.end
             reader.inside = block.unfinished or not block.data.endswith(b"\n")
             told(reader.at)
@@ -291,21 +288,21 @@ class Job:
                 if isinstance(one, Failed):
                     self.problems[one.source] = one.words
                     continue
-                dialect = self.readers[one.source].dialect
-                self._merge(one, translations.setdefault(dialect, Translation()))
+                reader = self.readers[one.source]
+                translation = translations.setdefault(reader.dialect, Translation())
+                self._add(one.source, one.offset, one.part, translation, one.continues)
+                reader.at, reader.inside = one.end, one.inside
                 done += one.end - one.offset
                 progress(done, total)
         if self._workers.problem:
             self.remarks.append(self._workers.problem)
         self._workers.close(wait=not stop.is_set())
 
-    def _merge(self, block: Mapped, translation: Translation) -> None:
+    def _add(self, source: int, offset: int, part: Part, translation: Translation, continues: bool) -> None:
         with self._lock:
-            self._expect(len(block.part.plan), block.part.size)
-            self.merger.add(block.source, block.offset, block.part, translation, block.continues)
+            self._expect(len(part.plan), part.size)
+            self.merger.add(source, offset, part, translation, continues)
             self.version += 1
-        reader = self.readers[block.source]
-        reader.at, reader.inside = block.end, block.inside
 
     def _expect(self, entries: int, size: int) -> None:
         """Make room in the store for what the bytes still to be read will hold, judged by what was read."""

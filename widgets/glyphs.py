@@ -91,7 +91,7 @@ LEGEND = {  # sign → what it says of a line; in the order of the help
     "is_extra": "only these ranks said this",
     "is_missing": "these ranks did not say this",
     "is_value": "another word, or a value far off",
-    "is_order": "another place or order than the others",
+    "is_order": "another place or order than others",
     "is_late": "later than the others, more and more",
     "pending": "others may still say the same",
     "is_evidence": "the verdict rests on this line",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from l4tui.engine.evidence.finding import Place
 from l4tui.engine.opinion import Opinion, Reason, Seen, Suspect
@@ -31,6 +31,7 @@ ROLE_WORDS = {
 OPEN_ROLES = ("initiating",)
 TEMPLATE_LEAST = 24  # cells of a template beside which more is told
 LAST = 1 << 30  # place of who was not compared
+_Owner = TypeVar("_Owner", Suspect, Seen)
 UNSURE = 0.5  # confidence below which nobody should act without looking
 
 
@@ -346,22 +347,19 @@ class Shown(ListPane):
     @property
     def suspect(self) -> Suspect | None:
         """The suspect that the cursor's row belongs to, else the one accused most."""
-        for index in range(self.at, -1, -1):
-            thing, key = self._items[index].thing, self._items[index].key
-            if isinstance(thing, Suspect):
-                return thing
-            if isinstance(key, tuple) and key[0] in ("role", "event"):
-                break
-        return None
+        return self._owner(Suspect, ("role", "event"))
 
     @property
     def event(self) -> Seen | None:
         """The event that the cursor's row belongs to."""
-        for index in range(self.at, -1, -1):
-            thing, key = self._items[index].thing, self._items[index].key
-            if isinstance(thing, Seen):
-                return thing
-            if isinstance(key, tuple) and key[0] in ("role", "suspect"):
+        return self._owner(Seen, ("role", "suspect"))
+
+    def _owner(self, kind: type[_Owner], others: tuple[str, str]) -> _Owner | None:
+        """Find the thing of a kind that the cursor's row is or stands below, up to a head of another kind."""
+        for item in reversed(self._items[: self.at + 1]):
+            if isinstance(item.thing, kind):
+                return item.thing
+            if isinstance(item.key, tuple) and item.key[0] in others:
                 break
         return None
 
