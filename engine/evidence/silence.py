@@ -79,22 +79,9 @@ def _lacks_report(case: Case) -> list[Finding]:
         s.rank >= 0 and not s.copied and s.pattern.blames is not Blames.PROGRESS for s in case.roles(Role.INITIATING)
     )
     explained = explained or any(d.is_root for d in deaths(case))
-    return [
-        Finding(
-            KIND,
-            Strength.WEAK if explained else Strength.STRONG,
-            f"{word_ranks([r])} wrote none of the reports that {len(reported)} peers wrote{_last_words(case, r)}",
-            r,
-            None,
-            _last_row(case, r),
-            False,
-            case.iteration_stuck(r),
-            "",
-            "hang",
-        )
-        for r in silent
-        if r not in stopped
-    ]
+    words = f"wrote none of the reports that {len(reported)} peers wrote"
+    strength = Strength.WEAK if explained else Strength.STRONG
+    return [_stuck(case, r, strength, words) for r in silent if r not in stopped]
 
 
 def _was_elsewhere(case: Case) -> list[Finding]:
@@ -107,21 +94,13 @@ def _was_elsewhere(case: Case) -> list[Finding]:
     if any(s.rank >= 0 for s in case.roles(Role.INITIATING)) or any(d.is_root for d in deaths(case)):
         return []
     words = f"did not wait with {len(waited)} peers whose time ran out"
-    return [
-        Finding(
-            KIND,
-            Strength.WEAK,
-            f"{word_ranks([r])} {words}{_last_words(case, r)}",
-            r,
-            None,
-            _last_row(case, r),
-            False,
-            case.iteration_stuck(r),
-            "",
-            "hang",
-        )
-        for r in lost
-    ]
+    return [_stuck(case, r, Strength.WEAK, words) for r in lost]
+
+
+def _stuck(case: Case, rank: int, strength: Strength, words: str) -> Finding:
+    """Accuse a rank of a hang, by its last line; the words go on from its name."""
+    told, row = f"{word_ranks([rank])} {words}{_last_words(case, rank)}", _last_row(case, rank)
+    return Finding(KIND, strength, told, rank, None, row, False, case.iteration_stuck(rank), "", "hang")
 
 
 def _vanished(case: Case) -> list[Finding]:
