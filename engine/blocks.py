@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from threading import Event
 from typing import NamedTuple
 
-from l4tui.engine.sources import Source, TextLost
+from l4tui.engine.sources import Source, SourceError, TextLost
 
 BLOCK = 2 << 20
 LONGEST = 16 << 20  # a longer line comes in pieces of this size: memory stays bounded
+PEEKED = 4096  # bytes before the end of a block in which its last line end is looked for before it is read …
+MANY = 64 << 10  # … if it has as many
 PIPE_WAIT = 0.1  # seconds between two looks at `stop` while a pipe is silent
 
 
@@ -49,6 +51,8 @@ def blocks(
         limit = want if end is None else min(want, end - at)
         if limit <= 0:
             return
+        if not continues:
+            limit = _whole(source, at, limit)
         try:
             data = source.pread(at, limit)
         except TextLost as lost:  # whoever follows the source has said so in a line of its own
@@ -66,6 +70,18 @@ def blocks(
             return
         else:
             want = min(max(want * 2, 1 << 16), longest)
+
+
+def _whole(source: Source, at: int, limit: int) -> int:
+    """Return how many of these bytes are whole lines, `limit` where that is not seen: cutting them off is a copy."""
+    if limit < MANY:
+        return limit
+    try:
+        end = source.pread(at + limit - PEEKED, PEEKED)
+    except SourceError:  # what is before it may be there
+        return limit
+    newline = end.rfind(b"\n") + 1
+    return limit - PEEKED + newline if newline and len(end) == PEEKED else limit
 
 
 def _cut(data: bytes, continues: bool) -> int:

@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 
+from l4tui.engine.digits import Bytes
+
 DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _SMALL = 4096  # bytes up to which Python's own translation is faster
 _LARGE = 8 << 20  # and above which memory is not kept
@@ -38,18 +40,10 @@ class Keys:
         self._longest = 0
         self._held: list[bytes] = []  # one object in each of the arenas that Python would else give back and ask for
 
-    def of(self, block: bytes) -> list[bytes]:
-        """Return every line of a block of whole lines with its digits as 0."""
-        keys = self._zeroed(block).split(b"\n")
-        keys.pop()
-        if len(block) > self._longest:
-            self._longest = len(block)
-            self._held = [key for key in keys[::_HELD] if len(key) < _HELD]
-        return keys
-
-    def _zeroed(self, block: bytes) -> bytes:
+    def zeroed(self, block: bytes) -> Bytes:
+        """Return a block with its digits as 0; it stands until the next one."""
         if not _SMALL < len(block) <= _LARGE:
-            return block.translate(DIGITS_TO_ZERO)
+            return np.frombuffer(block.translate(DIGITS_TO_ZERO), np.uint8)
         if len(block) > len(self._worth):
             self._worth, self._is_digit = np.empty(len(block), np.uint8), np.empty(len(block), np.bool_)
         raw = np.frombuffer(block, np.uint8)
@@ -58,7 +52,16 @@ class Keys:
         np.less(worth, 10, out=is_digit)
         np.multiply(worth, is_digit.view(np.uint8), out=worth)
         np.subtract(raw, worth, out=worth)
-        return worth.tobytes()  # a quarter of what translate costs
+        return worth  # a quarter of what translate costs
+
+    def of(self, zeroed: Bytes) -> list[bytes]:
+        """Return every line of a block of whole lines whose digits are 0."""
+        keys = zeroed.tobytes().split(b"\n")
+        keys.pop()
+        if len(zeroed) > self._longest:
+            self._longest = len(zeroed)
+            self._held = [key for key in keys[::_HELD] if len(key) < _HELD]
+        return keys
 
 
 def key_of(line: bytes) -> bytes:

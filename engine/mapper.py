@@ -16,6 +16,7 @@ from l4tui.engine.crowds import Crowds
 from l4tui.engine.digits import WIDEST
 from l4tui.engine.facts import teaches
 from l4tui.engine.formats import Dialect, Parser, may_cut, midline_suspects
+from l4tui.engine.glance import Glance
 from l4tui.engine.keys import LONGEST_KEY, Keys, key_of, volatile_key
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Parse, Speaker
 from l4tui.engine.numbering import Numbering, distinct
@@ -27,6 +28,8 @@ from l4tui.engine.voices import Voices, speaker_of
 
 MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plans: crowds.py
 MANY_KEYS = 1 << 14  # and of a text whose every other line is like none before it
+FEW_LINES = 512  # of a block: so many are looked up one by one
+MOST_LEARNT = 512  # lines of a block whose keys are learnt for the next one
 NEAR = 200  # lines between a traceback's line and text that may belong to it
 MOST_ITERATION = 2**31 - 2  # the column holds int32; a number above it counts something else
 
@@ -61,13 +64,17 @@ class Lookup(NamedTuple):
     """Lines of tidy data and what is known of them."""
 
     data: bytes
+    zeroed: np.ndarray  # uint8: the same with every digit as 0
     begin: np.ndarray  # int64: where each line begins in the data
-    keys: list[bytes]
     plan: np.ndarray  # int64, -1: a key not seen yet
 
     def line(self, row: int) -> bytes:
         at = int(self.begin[row])
-        return self.data[at : at + len(self.keys[row])]
+        return self.data[at : self.data.index(b"\n", at)]
+
+    def key(self, row: int) -> bytes:
+        at = int(self.begin[row])
+        return self.zeroed[at : self.data.index(b"\n", at)].tobytes()
 
 
 class Mapper:
@@ -81,6 +88,7 @@ class Mapper:
         self.voices = Voices(self.table)
         self._keys = _Planned()
         self._splitter = Keys()
+        self._glance = Glance()
         self._masked: dict[bytes, int] = {}
         self._is_tagged = False  # some plan is
         self._crowds: Crowds | None = None  # once there are too many keys
@@ -148,9 +156,22 @@ class Mapper:
         return t, found.begin, self._filled(found, tagged=True)
 
     def _look_up(self, data: bytes, begin: np.ndarray) -> Lookup:
-        keys = self._splitter.of(data)
-        plan = np.fromiter(map(self._keys.__getitem__, keys), np.int64, len(keys))
-        return Lookup(data, begin, keys, plan)
+        zeroed = self._splitter.zeroed(data)
+        found = Lookup(data, zeroed, begin, np.full(len(begin), UNKNOWN, np.int64))
+        is_long = len(begin) > FEW_LINES
+        if is_long:
+            found.plan[:] = self._glance.plans(zeroed, begin, np.diff(begin, append=len(data)) - 1)
+        rest = np.flatnonzero(found.plan < 0)
+        if len(rest) > len(begin) // 8:
+            keys = self._splitter.of(zeroed)
+            found.plan[:] = np.fromiter(map(self._keys.__getitem__, keys), np.int64, len(keys))
+        else:
+            for row in rest.tolist():
+                found.plan[row] = self._keys[found.key(row)]
+        if is_long:
+            met = rest[found.plan[rest] >= 0][:MOST_LEARNT]
+            self._glance.learn({found.key(row): int(found.plan[row]) for row in met.tolist()})
+        return found
 
     def _may_cut(self, found: Lookup) -> bool:
         """Say whether a block of whole lines may hold one that has to be cut."""
@@ -163,10 +184,10 @@ class Mapper:
 
     def _filled(self, found: Lookup, tagged: bool = False) -> np.ndarray:
         """Return the plans of all lines; what was not seen before is parsed. `tagged`: some may hold a tag."""
-        self._lines += len(found.keys)
+        self._lines += len(found.begin)
         for row in np.flatnonzero(found.plan < 0).tolist():
             line = found.line(row)
-            plan = found.plan[row] = self._miss(line, found.keys[row], row)
+            plan = found.plan[row] = self._miss(line, found.key(row), row)
             if tagged and may_cut(line, self.dialect):
                 self._is_tagged = self.table.tagged[plan] = True
         return found.plan

@@ -6,10 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 from threading import Event
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from l4tui.engine.blocks import blocks, cuts
+from l4tui.engine.blocks import MANY, PEEKED, blocks, cuts
 from l4tui.engine.sources import open_path
 
 TEXT = st.lists(st.sampled_from([b"", b"x", b"step 1 loss 2.5", b"\r50%\r", b"\x00\xff", b"y" * 40]), max_size=30)
@@ -85,3 +85,19 @@ def test_stop_ends_within_a_block(tmp_path):
     next(reading)
     stop.set()
     assert list(reading) == []
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.sampled_from([0, 100, PEEKED - 1, PEEKED, 3 * PEEKED, MANY]), max_size=60), st.booleans())
+def test_large_blocks_end_with_the_last_line_that_is_whole(lengths, torn):
+    content = b"".join(b"x" * length + b"\n" for length in lengths) + b"end" * torn
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "job.log"
+        path.write_bytes(content)
+        source = open_path(str(path))
+        got = [block.data for block in blocks(source, size=2 * MANY, final=True)]
+        source.close()
+    assert b"".join(got) == content
+    for data, following in pairwise(got):
+        assert data.endswith(b"\n")
+        assert following == b"end" or len(data) + following.find(b"\n") + 1 > 2 * MANY
