@@ -51,7 +51,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             named, named_row = int(g["local_rank"]), s.row
         elif name == "ray.actor-address" and s.row - named_row < BESIDE:
             node.setdefault(named, g["host"])
-        elif name in ("slurm.task-died", "mpirun.rank-died") and "node" in g:
+        elif name in ("slurm.task-died", "mpirun.rank-died", "hydra.terminated") and "node" in g:
             placed |= dict.fromkeys(spread(g.get("ranks", g.get("rank", ""))), g["node"])
         elif name == "fact.rank-host":
             told.setdefault(int(g["rank"]), set()).add(g["host"])

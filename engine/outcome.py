@@ -65,7 +65,8 @@ def outcome_of(case: Case) -> Outcome:
     if _hangs(case):
         return Outcome.HUNG
     ended = [s for s in case.sightings if s.pattern.id in ENDS or s.role is Role.CASCADE or s.role is Role.TEARDOWN]
-    if ended or case.roles(Role.INITIATING) or case.ends_in_errors:
+    begun = [s for s in case.roles(Role.INITIATING) if s.pattern.cause != "straggler"]  # who is slow ends nothing
+    if ended or begun or case.ends_in_errors:
         return Outcome.FAILED
     return Outcome.RUNNING if any(life.marked >= 0 for life in case.lives.values()) else Outcome.UNKNOWN
 

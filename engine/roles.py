@@ -133,6 +133,8 @@ def _heads(journal: Journal, found: Sequence[Sighting]) -> dict[int, str]:
 
 def _own_role(sighting: Sighting, progress: Progress, heads: Mapping[int, str]) -> Role:
     pattern = sighting.pattern
+    if pattern.blames is Blames.SUBJECT and not pattern.strong and _is_survived(sighting, progress):
+        return Role.CONTEXT
     if pattern.blames in {Blames.SUBJECT, Blames.MINORITY, Blames.COMPARED, Blames.PROGRESS, Blames.JOB, Blames.ABSENT}:
         return Role.INITIATING
     if HARMLESS.search(sighting.text) or HARMLESS.search(heads.get(sighting.row, "")):
@@ -141,6 +143,13 @@ def _own_role(sighting: Sighting, progress: Progress, heads: Mapping[int, str]) 
     if recoverable and sighting.rank >= 0 and progress.went_on(sighting.rank, sighting.row):
         return Role.CONTEXT
     return Role.INITIATING
+
+
+def _is_survived(sighting: Sighting, progress: Progress) -> bool:
+    """Tell whether words about a rank are taken back by the line itself, or by what that rank did later."""
+    named = sighting.groups.get("rank", sighting.groups.get("rank2", ""))
+    went_on = bool(named) and not sighting.pattern.lasting and progress.went_on(int(named), sighting.row)
+    return went_on or bool(HARMLESS.search(sighting.text))
 
 
 def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]:

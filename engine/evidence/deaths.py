@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from l4tui.engine.evidence.case import Case
@@ -12,7 +12,8 @@ from l4tui.engine.roles import Sighting
 
 WORDS = {"Killed": 9, "Out Of Memory": 9, "Segmentation fault": 11, "Bus error": 7, "Aborted": 6, "Terminated": 15}
 FATAL_SIGNALS = {4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
-TERM = 15
+KILL, TERM = 9, 15
+BELOW = ("mpirun.signal", "hydra.end")  # they tell of the process in the line above
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,14 @@ def deaths(case: Case) -> list[Death]:
             ranks = there if len(there) == 1 else []
         ranks = ranks or [UNKNOWN]
         found += [Death(r, signal, code, s, lost or s.groups.get("pid") in forced, node) for r in ranks]
-    return found
+    return _ended_by_mpiexec(found)
+
+
+def _ended_by_mpiexec(found: list[Death]) -> list[Death]:
+    """Of the processes that mpiexec lists, those killed beside one that crashed were ended by it."""
+    listed = [d for d in found if d.sighting.pattern.id == "hydra.terminated"]
+    crashed = any(d.is_root and d.signal != KILL for d in listed)
+    return [replace(d, forced=True) if crashed and d in listed and d.signal == KILL else d for d in found]
 
 
 def _of_agent(case: Case, s: Sighting, tasks: list[int]) -> str | None:
@@ -68,16 +76,16 @@ def _of_agent(case: Case, s: Sighting, tasks: list[int]) -> str | None:
 
 def _of_place(case: Case, s: Sighting) -> str | None:
     """Return the node that a launcher of nodes names, or on whose behalf it writes."""
-    if s.pattern.id != "node.exit-code":
+    if s.pattern.id not in ("node.exit-code", "hydra.terminated"):
         return None
     return s.groups.get("node") or case.node_at(s.row)
 
 
 def _wrapped(case: Case) -> dict[int, int]:
-    """Signals that mpirun wraps into the line after the one that names the process, by that line's row."""
-    named = case.of("mpirun.rank-died", "mpirun.signal")
-    pairs = [(a, b) for a, b in pairwise(named) if b.pattern.id == "mpirun.signal" and b.row - a.row <= 3]
-    return {a.row: int(b.groups["signal"]) for a, b in pairs}
+    """Signals and exit codes that MPI launchers write below the line that names the process, by that line's row."""
+    told = case.of("mpirun.rank-died", "mpirun.signal", "hydra.terminated", "hydra.end")
+    pairs = [(a, b.groups) for a, b in pairwise(told) if b.pattern.id in BELOW and b.row - a.row <= 3]
+    return {a.row: int(g.get("signal", 0)) or max(0, int(g.get("exitcode", 0)) - 128) for a, g in pairs}
 
 
 def _by_table(case: Case, sighting: Sighting) -> list[int]:
