@@ -19,6 +19,7 @@ from l4tui.engine.snapshot import Snapshot
 CONSENSUS = -2  # a column that shows what most ranks said
 MOST_COLUMNS = 8
 KEPT = 256  # aligned iterations that are remembered
+REACH = 1 << 13  # entries after a record's first line in which its other lines are looked for
 _WORD = re.compile(r"\S+")
 
 Ints = NDArray[np.int64]
@@ -36,7 +37,7 @@ class Side(NamedTuple):
 class Column(NamedTuple):
     """What a rank wrote, by block."""
 
-    entries: Ints  # by block, in file order within each
+    entries: Ints  # by block, in it in the order of its file, of what most said in the order of the rows
     block: Ints
 
 
@@ -74,14 +75,25 @@ class Comparison:
         total = np.zeros(int(attempt.max(initial=0)) + 1, np.int64)
         for a in np.unique(attempt).tolist():
             total[a] = len(np.unique(np.concatenate([members[s] for s in np.unique(of_row[attempt == a]).tolist()])))
-        rows = table.order[sizes * 2 > total[attempt]].astype(np.int64)
+        rows = table.order[sizes * 2 > total[attempt]].astype(np.int64)  # by block: several ranks have no common file
         first = table.first[rows]
         mine = np.flatnonzero(np.isin(snap.rank(first), without))
         for at in mine.tolist():
             lines = table.entries(int(rows[at]))
             others = lines[~np.isin(snap.rank(lines), without)]
             first[at] = others[0] if len(others) else first[at]
-        return _by_block(first, table.block[rows].astype(np.int64))
+        block = table.block[rows].astype(np.int64)
+        order = np.argsort(block, kind="stable")
+        return Column(first[order], block[order])
+
+    def _whole(self, firsts: Ints) -> Ints:
+        """Set the other lines of its record behind each line of what most said."""
+        record, row = self.snap.record, self.table.row
+        parts = []
+        for first in firsts.tolist():
+            lines = first + np.flatnonzero(record[first : min(first + REACH, len(row))] == first)
+            parts.append(lines[row[lines] == row[first]] if record[first] == first else np.array([first]))
+        return np.concatenate(parts) if parts else firsts
 
     def side(self, block: int) -> Side:
         """Return a block aligned."""
@@ -94,9 +106,10 @@ class Comparison:
 
     def _aligned(self, block: int) -> Side:
         parts = []
-        for column in self._columns:
+        for rank, column in zip(self.columns, self._columns, strict=True):
             a, b = np.searchsorted(column.block, (block, block + 1))
-            parts.append(column.entries[a:b])
+            lines = column.entries[a:b]
+            parts.append(self._whole(lines) if rank == CONSENSUS else lines)
         order = sorted(range(len(parts)), key=lambda i: -len(parts[i]))  # the longest first: fewest insertions later
         events = self._events(parts[order[0]])
         entries = np.full((len(events), len(parts)), -1, np.int64)

@@ -152,7 +152,7 @@ def shown_key(key: str, ascii_only: bool = False) -> str:
     """Write a key as people do: Ctrl+D, Space, PgDn, ↓."""
     words = {
         "space": "Space", "pagedown": "PgDn", "pageup": "PgUp", "home": "Home", "end": "End",
-        "escape": "Esc", "enter": "Enter", "backspace": "Backspace",
+        "escape": "Esc", "enter": "Enter", "backspace": "Backspace", "tab": "Tab",
     }
     arrows = {"down": "↓", "up": "↑", "left": "←", "right": "→"}
     if key.startswith("ctrl+"):

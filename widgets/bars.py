@@ -15,7 +15,7 @@ GAP = "  "
 
 
 class Part(NamedTuple):
-    """A piece of a bar; when not all fit, those with the highest `give` go first, together. 0 never goes.
+    """A piece of a bar; of those that do not all fit the lowest `give` comes first, together. 0 never goes.
 
     A part with `least` is cut down to so many cells before anything goes that matters more.
     """
@@ -31,12 +31,16 @@ class Part(NamedTuple):
 
 def bar(parts: Sequence[Part], width: int, style_of: Callable[[str], Style], ellipsis: str = "…") -> Strip:
     """Lay parts out in `width` cells."""
-    kept = [part for part in parts if part.text]
-    while kept and _length(kept) - sum(map(_slack, kept)) > width:
-        worst = max(part.give for part in kept)
-        if worst == 0:
-            break
-        kept = [part for part in kept if part.give != worst]
+    there = [part for part in parts if part.text]
+    chosen = {min((part.give for part in there), default=0)}  # the most important is cut, not dropped
+    cut = True  # for what comes once something had to go nothing is cut
+    for give in sorted({part.give for part in there} - chosen):
+        trial = [part for part in there if part.give in chosen or part.give == give]
+        if _length(trial) - (sum(map(_slack, trial)) if cut else 0) <= width:
+            chosen.add(give)
+        else:
+            cut = False
+    kept = [part for part in there if part.give in chosen]
     for i in sorted(range(len(kept)), key=lambda i: -kept[i].give):
         if over := min(max(_length(kept) - width, 0), _slack(kept[i])):
             text = fit(kept[i].text, width_of(kept[i].text) - over, ellipsis)

@@ -109,6 +109,18 @@ def fold(text: str, width: int, most: int) -> list[tuple[int, int]]:
     return pieces
 
 
+def folded(text: str, width: int, most: int) -> list[str]:
+    """Break words into at most `most` rows of `width` cells; the last one is left as long as it is."""
+    rows = []
+    while len(rows) < most - 1 and width_of(text) > width > 0:
+        stop = window(text, 0, width)[1]
+        space = text.rfind(" ", 0, stop + 1)
+        at = space if space > 0 else stop or 1
+        rows.append(text[:at])
+        text = text[at:].lstrip(" ")
+    return [*rows, text]
+
+
 def fit(text: str, width: int, ellipsis: str = "…") -> str:
     """Cut or pad text to exactly `width` cells."""
     have = width_of(text)

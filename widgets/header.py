@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from l4tui.widgets.bars import Part
 from l4tui.widgets.barwidget import Bars
-from l4tui.widgets.cells import clean
+from l4tui.widgets.cells import clean, folded
 from l4tui.widgets.glyphs import Glyphs, sparkline
 
 DURATIONS = 16  # iterations in the sparkline
+TALL = 20  # rows of a screen from which a verdict may take two: its end says why
 BEHIND = 32 << 20  # bytes not yet read from which it is worth telling: half a second's work
 
 
@@ -36,18 +37,28 @@ class Health(NamedTuple):
 
 
 class JobHeader(Bars):
-    """One row, one more for what could not be read, one more for the verdict."""
+    """One row, one more for what could not be read, one or two more for the verdict."""
+
+    _health: Health | None = None
 
     def show_health(self, health: Health) -> None:
         """Show how the job is."""
+        self._health = health
         rows = [state_row(health, self.signs)]
         if health.troubles:
             count = len(health.troubles)
             first = clean(health.troubles[0], self.signs.ellipsis == "~")
             rows.append([Part(f"{count} problems (f):" if count > 1 else "", "error"), Part(first, "error")])
         if health.verdict:
-            rows.append([Part(clean(health.verdict, self.signs.ellipsis == "~"), health.verdict_style)])
+            words = clean(health.verdict, self.signs.ellipsis == "~")
+            width, height = self.app.size
+            rows += [[Part(row, health.verdict_style)] for row in folded(words, width, 2 if height >= TALL else 1)]
         self.show(rows)
+
+    def on_resize(self) -> None:
+        """Fold the verdict for the new width."""
+        if self._health is not None:
+            self.show_health(self._health)
 
 
 def state_row(health: Health, signs: Glyphs) -> list[Part]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -28,17 +29,23 @@ class Sheet(ModalScreen[int | None]):
 
 
 class TextSheet(Sheet):
-    """A text to be read."""
+    """A text to be read; one that is given as a function of the screen's width is laid out anew when that changes."""
 
     BINDINGS = [  # noqa: RUF012
         ("j,down", "scroll(1)"),
         ("k,up", "scroll(-1)"),
-        ("space,pagedown", "scroll(10)"),
-        ("b,pageup", "scroll(-10)"),
+        ("space,pagedown", "page(1)"),
+        ("b,pageup", "page(-1)"),
+        ("ctrl+d", "page(0.5)"),
+        ("ctrl+u", "page(-0.5)"),
+        ("g,home", "end(0)"),
+        ("G,end", "end(1)"),
         ("question_mark,f1,p,P,i", "dismiss"),
     ]
 
-    def __init__(self, title: str, text: Text, subtitle: str = "j k scroll   Esc closes") -> None:
+    def __init__(
+        self, title: str, text: Text | Callable[[int], Text], subtitle: str = "j k scroll   Esc closes"
+    ) -> None:
         super().__init__(title, subtitle)
         self._text = text
 
@@ -46,11 +53,26 @@ class TextSheet(Sheet):
         """A scrolling text."""
         with VerticalScroll(id="sheet") as sheet:
             sheet.border_title, sheet.border_subtitle = self._heading, self._footing
-            yield Static(self._text, id="sheet-text", markup=False)
+            yield Static("" if callable(self._text) else self._text, id="sheet-text", markup=False)
+
+    def on_resize(self, event: Resize) -> None:
+        """Lay the text out for the width there is."""
+        if callable(self._text):
+            self.query_one("#sheet-text", Static).update(self._text(event.size.width))
 
     def action_scroll(self, rows: int) -> None:
         """Move the text."""
         self.query_one("#sheet", VerticalScroll).scroll_relative(y=rows, animate=False)
+
+    def action_page(self, share: float) -> None:
+        """Move by a part of what is seen at once, all but one row."""
+        rows = max(self.query_one("#sheet", VerticalScroll).scrollable_content_region.height - 1, 1)
+        self.action_scroll(round(share * rows))
+
+    def action_end(self, last: int) -> None:
+        """Go to the first row or the last."""
+        sheet = self.query_one("#sheet", VerticalScroll)
+        sheet.scroll_to(y=sheet.max_scroll_y * last, animate=False)
 
 
 class ListSheet(Sheet):

@@ -9,6 +9,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from l4tui.actions import ACTIONS
 from l4tui.handlers import answers, handles
+from l4tui.widgets.sheet import TextSheet
 
 if TYPE_CHECKING:
     from l4tui.screens.job import JobScreen
@@ -66,9 +67,10 @@ def palette(screen: JobScreen, _: str) -> None:
 @handles("help")
 def show_help(screen: JobScreen, _: str) -> None:
     """Show the keys."""
-    from l4tui.screens.help import help_sheet  # built when asked for
+    from l4tui.screens.help import help_text  # built when asked for
 
-    screen.app.push_screen(help_sheet(screen.keys, screen.size.width, screen.config.ascii))
+    plain = screen.config.ascii
+    screen.app.push_screen(TextSheet("Keys", lambda width: help_text(screen.keys, width, plain)))
 
 
 @handles("jobs")

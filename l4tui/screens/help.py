@@ -1,4 +1,4 @@
-"""The help sheet: written from the table of actions."""
+"""The text of the help sheet: written from the table of actions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from rich.text import Text
 
 from l4tui.actions import ACTIONS, shown_key
 from l4tui.widgets.glyphs import LEGEND, glyphs
-from l4tui.widgets.sheet import TextSheet
 
 COLUMN = 51  # cells of one column; two stand side by side where there is room
 KEYS = 12  # cells for keys
 
 
-def help_sheet(keys: Mapping[str, str], width: int, ascii_only: bool) -> TextSheet:
-    """Build the sheet for the keys that are in force."""
+def help_text(keys: Mapping[str, str], width: int, ascii_only: bool) -> Text:
+    """Write the keys that are in force, for a screen `width` cells wide."""
     bound: dict[str, list[str]] = {}
     for key, name in keys.items():
         bound.setdefault(name, []).append(shown_key(key, ascii_only))
@@ -41,7 +40,7 @@ def help_sheet(keys: Mapping[str, str], width: int, ascii_only: bool) -> TextShe
             cell = Text(left, "bold") if not words else Text.assemble((f"{left:<{KEYS}} ", "bold"), words)
             cell.pad_right(max(COLUMN - cell.cell_len, 1))
             line.append_text(cell)
-    return TextSheet("Keys", Text("\n").join(lines))
+    return Text("\n").join(lines)
 
 
 def _wrapped(left: str, words: str) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from l4tui.engine.alignment import align
 from l4tui.engine.compare import CONSENSUS, Comparison, marks
 from l4tui.engine.rows import RowBuilder
-from tests.engine.small_jobs import read, trainer
+from tests.engine.small_jobs import read, stamp, trainer
 
 
 def longest(a: tuple[int, ...], b: tuple[int, ...]) -> int:
@@ -68,6 +68,41 @@ def test_ranks_are_aligned_by_iteration(tmp_path: Path) -> None:
     assert comparison.find(*place, 1) is None
     with pytest.raises(ValueError, match="2 to 8"):
         Comparison(snap, table, [1])
+
+
+def differing(comparison: Comparison) -> list[str]:
+    """Return the texts of lines that differ."""
+    snap, out = comparison.snap, []
+    for block in comparison.blocks.tolist():
+        side = comparison.side(block)
+        out += [snap.text(int(line.max())) for line in side.entries[side.differs]]
+    return out
+
+
+def test_what_most_said_is_in_the_order_in_which_each_said_it(tmp_path: Path) -> None:
+    """Ranks of several files: who says a line first stands in any of them."""
+    for rank in range(4):
+        late = rank * (-1) ** rank / 100  # who is first with its batch is last with its step
+        lines = []
+        for step in range(1, 5):
+            lines.append(f"{stamp(step + 0.5 - late)} - INFO - data.py:7 - batch {step} ready")
+            lines.append(f"{stamp(step + 0.7 + late)} - INFO - train.py:20 - step {step}/4 | loss 2.5 | lr 1.0e-04")
+        (tmp_path / f"rank{rank}.log").write_text("".join(f"{line}\n" for line in lines))
+    snap = read(tmp_path).snapshot()
+    table = RowBuilder().update(snap)
+    for rank in range(4):
+        assert differing(Comparison(snap, table, [CONSENSUS, rank])) == []
+
+
+def test_what_most_said_has_all_lines_of_a_record(tmp_path: Path) -> None:
+    frames = ['  File "/train.py", line 7, in main', "    fit()", '  File "/fit.py", line 9, in fit', "    step()"]
+    lines = [*trainer(3), *(f"{rank}: {text}" for rank in range(4) for text in ("Traceback (most recent call last):",
+             *frames, "ValueError: bad batch"))]  # fmt: skip
+    snap = read(tmp_path / "job.log", lines).snapshot()
+    comparison = Comparison(snap, RowBuilder().update(snap), [CONSENSUS, 3])
+    assert differing(comparison) == []
+    last = comparison.side(int(comparison.blocks[-1]))
+    assert [snap.text(e) for e in last.entries[-6:, 0].tolist()][1:5] == frames
 
 
 def test_marks_show_what_differs() -> None:

@@ -280,6 +280,21 @@ async def test_sheets_open_and_close() -> None:
         await until(pilot, lambda: pilot.app.screen is screen and screen.view.row == 3)  # the first line with a time
 
 
+async def test_the_help_can_be_read_to_its_end_and_is_laid_out_for_the_width() -> None:
+    async with shown(FakeJob(1000)) as (pilot, _):
+        await pilot.press("?")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextSheet))
+        sheet, text = pilot.app.screen.query_one("#sheet"), pilot.app.screen.query_one("#sheet-text")
+        await until(pilot, lambda: sheet.max_scroll_y > 0)
+        long = sheet.max_scroll_y
+        for key, row in (("j", 1), ("space", sheet.size.height), ("b", 1), ("G", long), ("g", 0)):
+            await pilot.press(key)
+            await until(pilot, lambda row=row: sheet.scroll_y == row)
+        assert "? F1" in str(text.render()) and "Signs" in str(text.render())
+        await pilot.resize_terminal(130, 24)
+        await until(pilot, lambda: sheet.max_scroll_y < long)  # two columns
+
+
 async def test_the_palette_lists_the_actions_and_runs_one() -> None:
     async with shown(FakeJob(1000)) as (pilot, screen):
         await pilot.press("ctrl+p")

@@ -6,6 +6,7 @@ import pytest
 from rich.style import Style
 
 from l4tui.widgets.bars import Part, bar
+from l4tui.widgets.cells import folded
 from l4tui.widgets.glyphs import ASCII, LEVELS, UNICODE, sparkline
 from l4tui.widgets.header import Health, duration, short, state_row
 from l4tui.widgets.status import Account, Situation, account_row, place_row
@@ -23,6 +24,24 @@ def test_parts_give_way_in_order_and_a_group_together() -> None:
     assert text_of(parts, 20).split() == ["name", "one", "end"]
     assert text_of(parts, 12).split() == ["name", "end"]
     assert text_of(parts, 40).endswith("end")
+
+
+def test_what_is_short_stays_where_something_longer_had_to_go() -> None:
+    parts = [Part("name"), Part("x" * 20, give=1), Part("y", give=2)]
+    assert text_of(parts, 12).split() == ["name", "y"]
+
+
+def test_the_last_part_is_cut_and_not_dropped() -> None:
+    assert text_of([Part("job.log:1234", give=1, least=10), Part("5/9", give=5, right=True)], 8).strip() == "job.log…"
+
+
+def test_words_are_folded_at_blanks() -> None:
+    words = "rank 54 on trn58 in train, iteration 122: it raised its own error"
+    assert folded(words, 40, 2) == ["rank 54 on trn58 in train, iteration", "122: it raised its own error"]
+    assert folded(words, 80, 2) == [words] and folded(words, 40, 1) == [words]
+    assert folded("x" * 30, 20, 2) == ["x" * 20, "x" * 10]
+    assert folded("損失損失 é", 5, 3) == ["損失", "損失", "é"]
+    assert folded("", 10, 2) == [""] and folded("ab", 0, 2) == ["ab"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
