@@ -31,7 +31,8 @@ LINES = {  # (stage, then): lines of the rules that open it so, in the order of 
     ("eval", ""): [["Evaluating on 512 samples", "***** Running Evaluation *****", "start validation of epoch 2"]],
     ("train", ""): [
         ["***** Running training *****", "starting training", "done with setup ..."],
-        ["{'loss': 2.1, 'lr': 1e-4}", "Epoch 3:  12%|", '{"train_loss": 1.9, "step": 3}'],
+        ["{'loss': 2.1, 'lr': 1e-4}", "Epoch 3:  12%|", '{"train_loss": 1.9, "step": 3}', "[5] train loss 3.1"],
+        ["1000 loss=2.1", "batch 7 done, loss: 3.25", "120 | loss = 1.9"],
     ],
     ("data", "train"): [
         [
