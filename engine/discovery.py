@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -232,9 +232,8 @@ class Finder:
             self._consider(path, found)
 
     def _walk(self, root: str) -> None:
-        for path in list_files(root, self.left_out if not self._paths else []):
-            if path not in self._paths:
-                self._consider_new(path)
+        for path in list_files(root, self.left_out if not self._paths else [], self._paths):
+            self._consider_new(path)
 
     def _consider(self, path: str, found: os.stat_result, *, given: bool = False) -> None:
         if path in self._paths or (self._again and self._is_not_yet(path, found.st_size)):
@@ -274,10 +273,11 @@ class Finder:
         self.add(open_path(path, cap=self._cap))
 
 
-def list_files(root: str, left_out: list[LeftOut]) -> Iterator[str]:
+def list_files(root: str, left_out: list[LeftOut], known: Container[str] = ()) -> Iterator[str]:
     """Yield the regular files under a folder in natural order, each spelled as `root` joined with its relative path.
 
-    Links to folders are followed once. Hidden names and pipes are put into `left_out`.
+    Links to folders are followed once. Hidden names and pipes are put into `left_out`. Files in `known` are passed
+    over before anything else is done: thousands of them are listed again and again while a job is followed.
     """
     visited: set[tuple[int, int]] = set()
     pending = [root]
@@ -290,7 +290,10 @@ def list_files(root: str, left_out: list[LeftOut]) -> Iterator[str]:
                 continue
             visited.add((found.st_dev, found.st_ino))
             with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda entry: natural(entry.name))
+                listed = list(listing)
+            entries = [entry for entry in listed if entry.path not in known]
+            entries.sort(key=lambda entry: natural(entry.name))
+            count += len(listed) - len(entries)
         except OSError as error:
             if folder == root:
                 raise SourceError(f"{root}: {reason(error)}") from error
@@ -298,7 +301,7 @@ def list_files(root: str, left_out: list[LeftOut]) -> Iterator[str]:
             continue
         below = []
         for entry in entries:
-            path = os.path.join(folder, entry.name)  # noqa: PTH118 - Path would drop a leading ./
+            path = entry.path
             if entry.name.startswith(".") or entry.name in SKIPPED:
                 left_out.append(LeftOut(path, "hidden"))
             elif (kind := _kind(entry)) == "folder":

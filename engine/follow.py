@@ -128,7 +128,8 @@ class Follower:
             one.is_queued = False
             if one not in self._hot:  # else it warmed up while it stood in the queue
                 self._queue(one)
-                due[one] = None
+                if not one.is_still(now):
+                    due[one] = None
         return list(due)
 
     def _look(self, one: Watched, now: float) -> list[Change]:

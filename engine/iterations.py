@@ -101,6 +101,7 @@ class FillCache:
 
     def __init__(self) -> None:
         self._timeline = Timeline()
+        self._silent = np.empty(0, np.int32)  # sources that say no iteration
         self._seen = 0
         self._lock = threading.Lock()
 
@@ -108,11 +109,11 @@ class FillCache:
         """Return the iteration of every entry; costs nothing where every source says its own."""
         told = snap.columns["iteration"]
         timeline, silent = self._learnt(snap)
-        if not timeline.marked or not silent:
+        if not timeline.marked or not len(silent):
             return told
         ends = np.append(snap.blocks.first[1:], snap.length)
         filled = told.copy()
-        for block in np.flatnonzero(np.isin(snap.blocks.source, list(silent))).tolist():
+        for block in np.flatnonzero(np.isin(snap.blocks.source, silent)).tolist():
             here = slice(int(snap.blocks.first[block]), int(ends[block]))
             part, clock = filled[here], snap.clock[here]
             open_ = np.flatnonzero(part < 0)
@@ -126,7 +127,7 @@ class FillCache:
         if not len(open_):
             return told
         timeline, silent = self._learnt(snap)
-        open_ = open_[np.isin(snap.source_of(entries[open_]), list(silent))]
+        open_ = open_[np.isin(snap.source_of(entries[open_]), silent)]
         told[open_] = timeline.at(snap.clock[entries[open_]])
         return told
 
@@ -147,10 +148,11 @@ class FillCache:
         """Find out when iterations began, for those who will ask; takes a second for 40 million entries."""
         self._learnt(snap)
 
-    def _learnt(self, snap: Snapshot) -> tuple[Timeline, set[int]]:
+    def _learnt(self, snap: Snapshot) -> tuple[Timeline, Ints]:
         """Return the timeline, and the sources that say no iteration."""
         with self._lock:
             if self._seen < snap.length:
                 self._timeline.update(snap, self._seen)
                 self._seen = snap.length
-            return self._timeline, set(np.unique(snap.blocks.source).tolist()) - self._timeline.marked
+                self._silent = np.setdiff1d(snap.blocks.source, list(self._timeline.marked))
+            return self._timeline, self._silent

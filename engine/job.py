@@ -55,6 +55,7 @@ class Job:
         """
         self.options = options or Options()
         self.follower = Follower(sources, found) if follow else None
+        self.sources = tuple(sources)  # by index
         self.readers = [Reader(source, Dialect()) for source in sources]
         self.generation = 0  # counts readings from the start: entry ids of an earlier one mean nothing
         self.remarks: list[str] = []  # what a person may want to know about the reading
@@ -83,11 +84,6 @@ class Job:
         for reader in self.readers:
             self.identity.add_source(reader.source.index, reader.source.name, PurePath(reader.source.path))
             reader.at, reader.inside = 0, False
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The sources, by index."""
-        return tuple(reader.source for reader in self.readers)
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -236,6 +232,7 @@ class Job:
         if source.index == len(self.readers):
             with self._lock:
                 self.readers.append(Reader(source, Dialect()))
+                self.sources = (*self.sources, source)
                 self.identity.add_source(source.index, source.name, PurePath(source.path))
         reader = self.readers[source.index]
         if change.note:

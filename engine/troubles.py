@@ -9,7 +9,9 @@ from l4tui.engine.sources import Source
 
 def troubles_of(sources: Iterable[Source], others: Iterable[str]) -> tuple[str, ...]:
     """Return a sentence for each trouble, lost lines first; `others` are what is known beyond the sources."""
-    said = dict.fromkeys(words for source in sources for words in _of_source(source))
+    # a plain file has none of its own, and there may be thousands each time the screen asks
+    fed = (source for source in sources if source.feed is not None)
+    said = dict.fromkeys(words for source in fed for words in _of_source(source))
     said.update(dict.fromkeys(words for words in others if words))
     return tuple(said)
 

@@ -21,6 +21,7 @@ KEYS = 40
 FOLLOWED_S = 8.0
 IDLE_S = 10.0
 RATE = 2000  # lines a second while following
+MANY = 4096  # files that are followed at rest
 MOST_S = 20.0  # after which a key is given up
 # each of them changes what is shown: up from the end first
 PRESSED = ("kkkkkkkk", "jjjjjjj", "bbbb", "gGgGgG", "kOOoO", "dddd", "DDD", "zz", "ZZ", "eEe")
@@ -28,7 +29,7 @@ PRESSED = ("kkkkkkkk", "jjjjjjj", "bbbb", "gGgGgG", "kOOoO", "dddd", "DDD", "zz"
 
 def screen_table(files: list[Path]) -> str:
     """Measure all and lay it out."""
-    rows = [*_large(files), *_following()]
+    rows = [*_large(files), *_following(), *_many()]
     return "\n".join(["| screen, 120×40 | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in rows)])
 
 
@@ -40,9 +41,7 @@ def _large(files: list[Path]) -> list[tuple[str, str]]:
         mounted = cpu_seconds(terminal.pid)
         settle(terminal)
         rest(terminal)
-        spent, began = cpu_seconds(terminal.pid), time.monotonic()
-        terminal.read(IDLE_S)
-        idle = (cpu_seconds(terminal.pid) - spent) / (time.monotonic() - began)
+        idle = _idle(terminal, IDLE_S)
         delays = sorted(key_to_paint(terminal, key) for key in ("k", "j") * (KEYS // 2))
         return [
             ("first paint, wall", f"{first:.2f} s"),
@@ -135,6 +134,29 @@ def _following() -> list[tuple[str, str]]:
         ("line to screen, median", f"{statistics.median(delays) * 1e3:.0f} ms"),
         (f"to the terminal while following {RATE} lines/s", f"{drawn / FOLLOWED_S / 1e3:.0f} kB/s"),
     ]
+
+
+def _many() -> list[tuple[str, str]]:
+    """Follow as many files as a large job has, none of which grows any more."""
+    with tempfile.TemporaryDirectory() as folder:
+        for rank in range(MANY):
+            text = "".join(f"2026-05-01 10:00:{second:02} INFO step {second} began\n" for second in range(60))
+            Path(folder, f"rank-{rank}.log").write_text(text)
+        terminal = Terminal(["--no-cache", folder], size=(120, 40))
+        try:
+            settle(terminal)
+            rest(terminal)
+            return [(f"idle, following {MANY:,} files", f"{_idle(terminal, 3 * IDLE_S):.2%} of a core")]
+        finally:
+            terminal.close()
+
+
+def _idle(terminal: Terminal, seconds: float) -> float:
+    """Return the share of a core that is used while nothing happens."""
+    spent, began = cpu_seconds(terminal.pid), time.monotonic()
+    while time.monotonic() - began < seconds:
+        terminal.read(1.0)
+    return (cpu_seconds(terminal.pid) - spent) / (time.monotonic() - began)
 
 
 def _appears(terminal: Terminal, path: Path, word: str) -> float:
