@@ -144,6 +144,7 @@ class Evidence:
         self.nodes_told: set[int] = set()
         self.per_node: set[int] = set()
         self.node_index: dict[int, set[int]] = defaultdict(set)  # per source
+        self.host_index: dict[str, set[int]] = defaultdict(set)  # per host that a label names
         self.index_ranks: dict[int, tuple[int, ...]] = {}
         self.layout: dict[str, tuple[int, ...]] = {}
         self.habits: dict[str, set[Writer]] = defaultdict(set)  # who shows a habit, by its format
@@ -307,6 +308,8 @@ class Evidence:
             return
         if fact.node_index >= 0 and not who.in_label:
             self._put(self.node_index[source], fact.node_index)
+            if who.node is not None:
+                self._put(self.host_index[who.node], fact.node_index)
         for local, rank in enumerate(fact.ranks):
             seat = Seat(source, who.era, who.node, who.number if who.in_label else UNKNOWN, local)
             self._claim((seat,), rank, fact.grade)

@@ -19,6 +19,7 @@ from l4tui.engine.habits import Habits
 from l4tui.engine.layout import Agent, Contradiction, Layout, Told, agent_of, decide, family
 from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
 from l4tui.engine.rankmap import NO_MAP, read_map
+from l4tui.engine.seating import seat
 
 COLUMNS = 7  # rank, local rank, node, stream, attempt, kind, assumed rank
 
@@ -189,11 +190,12 @@ class Identity:
         for pair in np.unique(node[both].astype(np.int64) << 32 | rank[both]).tolist():
             on[nodes[pair >> 32]].add(pair & (1 << 32) - 1)
         layout = table.layout
+        seats = seat(on, self.evidence, layout, self.told)
         most = int(rank.max(initial=-1)) + 1
         world = layout.world if layout.world > 0 else (most if most > 1 else UNKNOWN)
         return Ranks(
             rank, columns[1], node, columns[3], columns[4], columns[5].astype(np.uint8), columns[6], nodes,
-            tuple(table.streams), world, {name: sorted(on[name]) for name in sorted(on, key=_natural)},
+            tuple(table.streams), world, {name: seats[name] for name in sorted(seats, key=_natural)},
             layout.contradictions,
         )  # fmt: skip
 

@@ -352,8 +352,8 @@ class _Decision:
     def _index(self, agent: Agent) -> int:
         if agent.kind == "number":
             return int(agent.name)
-        told: set[int] = set()
-        for seats in self.agents[agent].values():
+        told = set(self.evidence.host_index.get(str(agent.name), ()))
+        for seats in self.agents[agent].values() if not told else ():
             for seat, _ in seats:
                 told |= self.evidence.node_index.get(seat.source, set())
         return _only(told)
