@@ -11,6 +11,7 @@ from l4tui.engine.formats.candidates import Candidates
 from l4tui.engine.formats.dialect import REFUSED, Dialect
 from l4tui.engine.formats.labels import RULES, WINDOW, Hints, Hits, judge
 from l4tui.engine.formats.midline import TEARS, learn_midline
+from l4tui.engine.formats.places import head_of, learn_places, writer_of
 from l4tui.engine.formats.registry import Format, built_in
 from l4tui.engine.formats.tagged import accepted_tags
 from l4tui.engine.formats.templates import judge_pair, judge_role, judge_template
@@ -18,7 +19,7 @@ from l4tui.engine.model import SourceName
 
 MOST_TEXTS = 1200  # lines that are looked at; the prefixes of a source show in far fewer
 FEW_TEXTS = 400  # up to here every line is looked at for every format
-READ = 240  # bytes of a line that are looked at
+READ = 400  # bytes of a line that are looked at
 MOST_LAYERS = 3
 SRUN_PIECE = 1024  # srun --label cuts a payload there
 RARE = 0.03  # a sure tag on fewer lines than this, never so many in a row, is somebody's text
@@ -26,6 +27,7 @@ RARE_IN_OWN = 0.2  # the same in a file whose name says that one rank writes it
 ROW = 6
 FEW_LINES = 50  # with fewer than this nothing is called rare
 FEW_IN_OWN = 8
+HEAD, PLACE = "learnt-head", "learnt-place"  # formats whose patterns places.py learns
 SELDOM = frozenset(("torch-rank", "ray-own"))  # tags of few lines by their nature
 _HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
 _TORCH_LINE = re.compile(rb"\[rank\d+\]:(?:\[(?:[EWIF]|titan\])| Traceback \()")
@@ -53,40 +55,82 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
     The sample should hold a few hundred to a few thousand lines from the head, the middle and the tail, in runs of
     at least WINDOW neighbours. Doubtful readings are left out: a rank that is not read is unknown, never wrong.
     """
-    texts = [text for line in _spread(lines) if (text := _first_state(line[:READ]))]
-    layers: list[str] = []
-    taken: set[str] = set()
-    rest: dict[str, str] = {}
-    refused: list[str] = []
-    seen_tags: dict[str, list[bytes]] = {}
-    hints = _hints(texts, name is not None and (name.rank >= 0 or name.local_rank >= 0))
-    for _ in range(MOST_LAYERS):
-        accepted = _accept(texts, hints, taken, refused, extra)
-        if not accepted:
-            break
+    own = name is not None and (name.rank >= 0 or name.local_rank >= 0)
+    search = _Search(lines, own, extra)
+    search.take_layers()
+    if name is None or name.rank < 0:
+        search.take_places()
+    return search.dialect(lines)
+
+
+class _Search:
+    """What is known of a sample while layer after layer is taken away."""
+
+    def __init__(self, lines: Sequence[bytes], is_own: bool, extra: Sequence[Format]) -> None:
+        self.bare = [text for line in _spread(lines) if (text := _first_state(line[:READ]))]  # without their layers
+        self.texts: Sequence[bytes] = self.bare  # those that have all layers
+        self.at: Sequence[int] = range(len(self.bare))  # their places
+        self.extra = extra
+        self.known = {fmt.name: fmt for fmt in (*built_in(), *extra)}
+        self.hints = _hints(self.texts, is_own)
+        self.layers: list[str] = []
+        self.taken: set[str] = set()
+        self.rest: dict[str, str] = {}
+        self.refused: list[str] = []
+        self.seen_tags: dict[str, list[bytes]] = {}
+
+    def take_layers(self) -> None:
+        """Take prefixes that entries know away, from the outside in."""
+        for _ in range(MOST_LAYERS):
+            accepted = _accept(self.texts, self.hints, self.taken, self.refused, self.extra)
+            if not accepted:
+                break
+            self._take(accepted)
+
+    def take_places(self) -> None:
+        """Learn where many lines tell their writers in forms of their own; one at their start is a prefix."""
+        is_placed = any(_names_process(self.known[name]) for name in self.seen_tags)
+        places = learn_places(self.bare, is_placed)
+        writer, head = writer_of(places), "" if is_placed else head_of(places)
+        if writer:
+            self.rest[PLACE] = writer
+        if head:
+            self.hints = self.hints._replace(is_own=True)
+            self._take([(self.known[HEAD], head)])
+            self.take_layers()
+
+    def _take(self, accepted: Sequence[tuple[Format, str]]) -> None:
         for fmt, pattern in accepted:
-            taken.add(fmt.name)
+            self.taken.add(fmt.name)
             if fmt.weak:
-                layers.append(fmt.name)
+                self.layers.append(fmt.name)
             if pattern:
-                rest[fmt.name] = pattern
-        texts, tags = _strip(texts, [fmt.narrowed(p) if p else fmt for fmt, p in accepted])
+                self.rest[fmt.name] = pattern
+        formats = _in_turn([fmt.narrowed(p) if p else fmt for fmt, p in accepted])
+        kept, self.texts, tags = _strip(self.texts, formats)
+        self.at = [self.at[k] for k in kept]
+        for place, text in zip(self.at, self.texts, strict=True):
+            self.bare[place] = text
         for key, some in tags.items():
-            seen_tags.setdefault(key, []).extend(some)
+            self.seen_tags.setdefault(key, []).extend(some)
         if any(_is_of_one(fmt) for fmt, _ in accepted):
-            hints = hints._replace(is_own=True)
-    known = {fmt.name: fmt for fmt in (*built_in(), *extra)}
-    lanes = [n for n in seen_tags if n in rest or n not in ("torch-rank", "torch-rank-any")]
-    used = [known[n].narrowed(rest[n]) if n in rest else known[n] for n in lanes]
-    midline, seen, counting = learn_midline(used, seen_tags, lines)
-    rest.update(counting)
-    return Dialect(
-        prefixes=tuple(layers),
-        midline=midline,
-        seen_ids=seen,
-        piece=SRUN_PIECE if layers[:1] in (["srun-label"], ["srun-het"]) and TEARS not in counting else 0,
-        rest=(*sorted(rest.items()), *accepted_tags(texts), *((REFUSED, n) for n in sorted(set(refused) - taken))),
-    )
+            self.hints = self.hints._replace(is_own=True)
+
+    def dialect(self, lines: Sequence[bytes]) -> Dialect:
+        """Return what was found, with the tags that may stand in mid-line."""
+        rest = self.rest
+        lanes = [n for n in self.seen_tags if n in rest or n not in ("torch-rank", "torch-rank-any")]
+        used = [self.known[n].narrowed(rest[n]) if n in rest else self.known[n] for n in lanes if n != HEAD]
+        midline, seen, counting = learn_midline(used, self.seen_tags, lines)
+        rest.update(counting)
+        refused = sorted(set(self.refused) - self.taken)
+        return Dialect(
+            prefixes=tuple(self.layers),
+            midline=midline,
+            seen_ids=seen,
+            piece=SRUN_PIECE if self.layers[:1] in (["srun-label"], ["srun-het"]) and TEARS not in counting else 0,
+            rest=(*sorted(rest.items()), *accepted_tags(self.texts), *((REFUSED, n) for n in refused)),
+        )
 
 
 def _first_state(line: bytes) -> bytes:
@@ -187,6 +231,10 @@ def _is_of_one(fmt: Format) -> bool:
     return "local_rank" in names or ("task" in names and fmt.family == "chunk")
 
 
+def _names_process(fmt: Format) -> bool:
+    return any(field in ("task", "rank", "local_rank") for field, _ in fmt.fields)
+
+
 def _longest_run(at: Sequence[int]) -> int:
     """Return the most hits in a row, up to one other line between two."""
     longest = run = 1
@@ -213,16 +261,23 @@ def _settle(good: dict[str, tuple[str, Hits]]) -> None:
         del good[name]
 
 
-def _strip(texts: Sequence[bytes], formats: Sequence[Format]) -> tuple[list[bytes], dict[str, list[bytes]]]:
-    """Take one layer away; return the rest of the lines that had it, and each format's tags."""
+def _in_turn(formats: Sequence[Format]) -> list[Format]:
+    return sorted(formats, key=lambda fmt: (not fmt.weak, fmt.order))
+
+
+def _strip(
+    texts: Sequence[bytes], formats: Sequence[Format]
+) -> tuple[list[int], list[bytes], dict[str, list[bytes]]]:
+    """Take one layer away; return which texts had it, the rest of them, and each format's tags."""
+    kept: list[int] = []
     out: list[bytes] = []
     tags: dict[str, list[bytes]] = {}
-    ordered = sorted(formats, key=lambda fmt: (not fmt.weak, fmt.order))
-    for text in texts:
-        for fmt in ordered:
+    for k, text in enumerate(texts):
+        for fmt in formats:
             match = fmt.regex.match(text)
             if match is not None and match.end():
                 tags.setdefault(fmt.name, []).append(match[0])
+                kept.append(k)
                 out.append(text[match.end() :])
                 break
-    return out, tags
+    return kept, out, tags

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from l4tui.engine.formats.crews import counts_up, is_a_race, rises
 from l4tui.engine.formats.registry import LEVEL_WORDS, Format
 
 WINDOW = 40  # texts; a stretch counts as labelled when most of its texts have the prefix
-BACK = 0.03  # share of changes of number that go down where ranks take turns
 FEW = 30  # labels; of fewer nothing can be said
 SAID = 60  # bytes that tell what a line says, date and level in front
 MOST_SAID = 2  # different things that a table says of each of its numbers
@@ -29,7 +29,7 @@ _VALUES = re.compile(rb" *\d+")
 _TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
 _NO_HOST = re.compile(
     r"(?:global_?|local_?|world_?)?(?:rank|step|epoch|iter|iteration|batch|gpu|cuda|device|task|layer|loss|stage|frame|"
-    r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|(?-i:R)|block|expert|shard|part|chunk|group|level|dim|cpu|tid|pid|thread)"
+    r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|r|t|block|expert|shard|part|chunk|group|level|dim|cpu|tid|pid|thread)"
     r"[_-]?\d*",
     re.IGNORECASE,
 )
@@ -81,12 +81,6 @@ def is_concentrated(hits: Hits) -> bool:
     return inside >= 0.7 * len(hits.at)
 
 
-def counts_up(ids: Sequence[int]) -> bool:
-    """Say whether the numbers run upward like line numbers."""
-    pairs = list(pairwise(ids))
-    return len(ids) >= 4 and sum(b - a == 1 for a, b in pairs) >= 0.8 * len(pairs) and len(set(ids)) >= 0.8 * len(ids)
-
-
 def is_label_set(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
     """Say whether the numbers are those of a set of processes."""
     n, distinct = len(ids), set(ids)
@@ -123,8 +117,7 @@ def is_somebodys(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
     """
     if hints.slurm or hints.hydra or len(ids) < FEW or len(set(ids)) < 2:
         return False
-    steps = [(a, b) for a, b in pairwise(ids) if a != b]
-    if sum(b < a for a, b in steps) < BACK * len(steps):
+    if rises(ids):
         return True
     if len(ids) >= 0.95 * hits.total and is_a_race(ids):
         return False
@@ -137,26 +130,19 @@ def is_somebodys(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
     return sum(len(who) > 1 for who in said.values()) < 2 and len(said) <= MOST_SAID * len(set(ids))
 
 
-def is_a_race(ids: Sequence[int]) -> bool:
-    """Say whether the numbers come in rounds, each of all of them, in changing orders: a loop keeps one order."""
-    everybody = len(set(ids))
-    rounds: list[list[int]] = [[]]
-    for number in ids:
-        if number in rounds[-1]:
-            rounds.append([])
-        rounds[-1].append(number)
-    orders = Counter(tuple(one) for one in rounds if len(one) == everybody)
-    whole = orders.total()
-    return whole >= 0.8 * len(rounds) and orders.most_common(1)[0][1] < 0.9 * whole
-
-
 def _bracket(hits: Hits, hints: Hints) -> str | None:
-    return None if is_somebodys(hits, _numbers(hits), hints) else _label(hits, hints)
+    """Require two numbers: one alone before all lines tells nothing apart."""
+    ids = _numbers(hits)
+    if len(set(ids)) < 2 and not hints.hydra:
+        return None
+    return None if is_somebodys(hits, ids, hints) else _label(hits, hints)
 
 
 def _tag(hits: Hits, hints: Hints) -> str | None:
     """Accept what torchrun glues to its text; a program leaves a blank."""
-    return _bracket(hits, hints) if is_glued(hits) else None
+    if not is_glued(hits) or is_somebodys(hits, _numbers(hits), hints):
+        return None
+    return _label(hits, hints)
 
 
 def is_glued(hits: Hits) -> bool:
@@ -337,7 +323,13 @@ def _torch_any(hits: Hits, hints: Hints) -> str | None:
     return "" if hints.torch_ranks else None
 
 
+def _learnt(hits: Hits, hints: Hints) -> str | None:
+    """Leave it to what is learnt behind all launchers' prefixes."""
+    return None
+
+
 RULES: dict[str, Rule] = {
+    "learnt-head": _learnt,
     "srun-label": _srun,
     "srun-het": _repeated,
     "task-label": _label,

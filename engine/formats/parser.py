@@ -44,6 +44,8 @@ class Parser:
                 continue
             if fmt.weak and fmt.layer == "tag" and fmt.name not in weak_tags:
                 continue
+            if fmt.weak and fmt.layer == "writer" and fmt.name not in learnt:
+                continue
             formats.append(fmt.narrowed(learnt[fmt.name]) if fmt.name in learnt else fmt)
         place = {name: k for k, name in enumerate(dialect.prefixes)}
         # accepted layers first, in the order they were found in, so that a looser entry does not take their place

@@ -17,6 +17,9 @@ _MEANINGS = {
     "attempt": frozenset(("a", "attempt", "restart", "restart_count", "restarts")),
 }
 _FIELD_OF = {word: field for field, words in _MEANINGS.items() for word in words}
+_GROUP_BEFORE = re.compile(
+    rb"(?i:\b(?:[tpdecsm]p|tensor|pipeline|data|model|expert|context|parallel|node|group))[ _-]rank\W*\Z"
+)
 # texts inside brackets that other entries read better
 _NOT_A_TEMPLATE = re.compile(rb"\[(?:rank *\d+|pg |tid |l4 rank=)", re.IGNORECASE)
 
@@ -111,5 +114,7 @@ def _fields(shape: bytes) -> list[str]:
     for slot in _SLOT.finditer(shape):
         before = _WORD_BEFORE.search(shape, 0, slot.start())
         field = _FIELD_OF.get(before[1].decode("latin-1").lower(), "") if before else ""
+        if field == "rank" and _GROUP_BEFORE.search(shape, 0, slot.start()):
+            field = ""
         fields.append("" if field in fields else field)
     return fields

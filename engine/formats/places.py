@@ -1,0 +1,357 @@
+"""Places: where lines of a source tell a rank in a form that no entry knows, learnt from many lines.
+
+A place is a number behind a word (`rank`, `process`, `worker`), in brackets or at the start, always behind the same
+kind of text; or a pair `rank=3` wherever it stands; or the end of the line. Whether its numbers are ranks is asked of
+crews.py; the weaker the word, the more it takes. What stays doubtful is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from l4tui.engine.formats.crews import Crew, is_a_loop, rises
+
+FAR = 160  # bytes in which a place behind a header is looked for
+MOST_KEYS = 1 << 13  # remembered
+MOST_HEADS = 8  # kinds of text in front of one place
+MANY = 30  # hits: of few lines it is not clear that all say so
+MOST_PLACES = 4  # of one source
+MOST_WORDS = 12  # words that a place lists
+RANK, WEAK, DEVICE, BARE = "rank", "weak", "device", "bare"
+HEADER, TAIL, FREE = "header", "tail", "free"
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_D = re.compile(rb"\d+")
+_W = re.compile(rb"[A-Za-z_](?:[\w./-]*\w)?")
+_WORD = re.compile(
+    rb"(?<![\w.-])(?P<open>[\[({<]?)"
+    rb"(?:(?P<rank>(?i:(?:(?:global|world|mpi)[ _-]?)?rank(?:[ _-]?id)?|process[ _]?(?:index|id)))"
+    rb"|(?P<weak>(?i:proc(?:ess)?|worker|task|pe|[rpt]))|(?P<device>(?i:gpu|cuda|device)))"
+    rb"(?P<sep>[\"']?(?: ?[=:] ?[\"']?|[ _#-]|[\[(])?)(?P<id>\d{1,6})(?P<size>(?:/| of )\d{1,6})?(?![\w%]|\.\d)"
+    rb"(?P<after>[\"']?[\])}>]?(?: ?[|:>,;](?!\w)| -(?= ))?)"
+)
+_HOST = rb"[A-Za-z](?=[\w.-]*\d)[\w.-]*"
+_BARE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rb"^(?P<id>\d{1,6})(?P<after>[>|]| [|>-]| ?:)?(?=[ \t])",
+        rb"^(?:" + _HOST + rb"|\d+)[:/@|](?P<id>\d{1,6})(?P<after>[:|>])(?=[ \t])",
+        rb"^" + _HOST + rb" (?P<id>\d{1,6})(?P<after>[:|>])(?=[ \t])",
+        rb"^[\[({<](?:" + _HOST + rb"|\d+)[:/@|, ] ?(?P<id>\d{1,6})(?P<after>[\])}>]:?)",
+        rb"^[\[({<]?(?P<id>\d{1,6})(?P<after>[:/@|,](?:" + _HOST + rb"|\d+)(?:[\])}>]:?|[:|]))",
+        rb"(?<![\w.:,-])[\[({<](?P<id>\d{1,6})(?P<after>(?:/\d{1,6})?[\])}>]:?)",
+        rb"^#(?P<id>\d{1,6})(?P<after>:?)(?=[ \t])",
+    )
+)
+# of another numbering, or of another process: the text is about them
+_OTHERS = re.compile(
+    rb"(?i:\b(?:local|node|group|[tpdecsm]p|tensor|pipeline|data|model|expert|context|parallel|machine|peer|src|dst|"
+    rb"source|target|remote|from|to|by|for|of|on|with|at|in|lost|dead|failed|slow|slowest|slower|waiting|straggler|"
+    rb"lora|low|matrix|per|each|all|and|or|than|epoch|step|iter|iteration|batch|fold|trial|run|seed|round|stage|layer)"
+    rb"[ _:=-]{0,3}$|\[PG [^\]]*$)"
+)
+_TROUBLE = (
+    r"(?!.*\b(?i:fail|lost|los[et]|dead|die|dying|exit|kill|crash|abort|terminat|evict|remov|join|left|leav|"
+    r"timed?[ -]?out|miss|wait|error|exception|from|to rank|receiv|recv|sen[dt]|src|dst|source|target|peer|remote|"
+    r"straggl|slow|late|lag|behind|stuck|hang|hung|detect|unreach|unhealth|heartbeat|disconnect|connect|respon|worker|"
+    r"other|suspect|monitor|watch|check|probe|health|status))"
+)
+_TOKEN = re.compile(rb"\d+|[A-Za-z_](?:[\w./-]*\w)?|\s+|.", re.DOTALL)
+_STAMP = re.compile(
+    rb"^\W*(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[\d.,Z]*\S*|^.*?\"(?:message|msg|event|text)\": ?|^.*?\bmsg="
+)
+_LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "SUCCESS", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL")
+_WORLD = re.compile(rb"(?:world[_ ]?size\W{1,3}|nranks )(\d{1,6})\b")
+LOOKED_AT = 600  # hits that tell whether they are ranks
+
+
+class Spot(NamedTuple):
+    """A number in a line that may be a rank; offsets."""
+
+    kind: str
+    form: tuple[bytes, ...]  # what surrounds the number
+    skeleton: bytes  # the kind of text in front; empty at the start
+    start: int
+    id_at: int
+    id_end: int
+    end: int
+    is_last: bool  # nothing follows
+
+
+class Place(NamedTuple):
+    """Where many lines tell their writer."""
+
+    kind: str
+    where: str
+    pattern: str  # with one group `id`, bound to the start of the line
+    share: float  # of the lines
+    local: bool  # the number is a local rank
+    is_head: bool  # it begins the lines: a prefix up to the end of the pattern
+    pair: str = ""  # regex of a word and = or a colon
+
+
+def world_told(texts: Iterable[bytes]) -> int:
+    """Return the number of processes that lines name; 0 where they name none, or several."""
+    joined = b"\n".join(texts).lower()
+    found = set(_WORLD.findall(joined)) if b"world" in joined or b"nranks " in joined else set()
+    return int(found.pop()) if len(found) == 1 else 0
+
+
+def learn_places(texts: Sequence[bytes], is_placed: bool) -> list[Place]:
+    """Return the places that tell ranks, the surest first; `is_placed`: a launcher's tag names the process already."""
+    lines = [text for text in texts if text.strip()]
+    groups: dict[tuple[str, tuple[bytes, ...]], list[tuple[bytes, Spot]]] = defaultdict(list)
+    for text, spots in _finder().among(lines):
+        for spot in spots:
+            groups[spot.kind, spot.form].append((text, spot))
+    world = cache(lambda: world_told(lines))  # seldom asked
+    found = []
+    for (kind, _), hits in groups.items():
+        if len(hits) >= 4 and not (is_placed and kind != RANK):
+            place = _judge(kind, hits, len(lines), world)
+            if place is not None:
+                found.append(place)
+    found += [_as_field(place) for place in found if place.kind == RANK and place.pair][:1]
+    order = (RANK, WEAK, BARE, DEVICE)
+    found.sort(key=lambda place: (order.index(place.kind), -place.share))
+    return [place for place in found if place.kind == RANK] or found[:1]
+
+
+def head_of(places: Sequence[Place]) -> str:
+    """Return the regex of the prefix among places; "" for none."""
+    return next((_named([place]) for place in places if place.is_head), "")
+
+
+def writer_of(places: Sequence[Place]) -> str:
+    """Return the regex of lines that tell their writer elsewhere than in a prefix; "" for none."""
+    return _named([place for place in places if not place.is_head][:MOST_PLACES])
+
+
+def _named(places: Sequence[Place]) -> str:
+    """Join the places; their fields are numbered as `registry` wants it."""
+    out = []
+    for k, place in enumerate(places):
+        field = "local_rank" if place.local else "self_rank"
+        out.append(place.pattern.replace("(?P<id>", f"(?P<{field}__{k}>" if k else f"(?P<{field}>"))
+    return f"(?:{'|'.join(out)})" if len(out) > 1 else "".join(out)
+
+
+class _Finder:
+    """Spots of lines, remembered by their keys: digits do not matter."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[Spot, ...]] = {}
+
+    def among(self, lines: Sequence[bytes]) -> list[tuple[bytes, tuple[Spot, ...]]]:
+        out = []
+        for text in lines:
+            key = text.translate(_ZEROS)
+            spots = self._known.get(key)
+            if spots is None:
+                if len(self._known) >= MOST_KEYS:
+                    self._known.clear()
+                spots = self._known[key] = tuple(_spots(key))
+            if spots:
+                out.append((text, spots))
+        return out
+
+
+@cache
+def _finder() -> _Finder:
+    return _Finder()
+
+
+def _spots(key: bytes) -> Iterable[Spot]:
+    for match in _WORD.finditer(key):
+        kind = RANK if match["rank"] else WEAK if match["weak"] else DEVICE
+        is_last = not key[match.end() :].strip()
+        if _OTHERS.search(key, 0, match.start()) is None:
+            form = (match["open"], match["rank"] or match["weak"] or match["device"], match["sep"],
+                    _D.sub(b"0", match["size"] or b""), match["after"])  # fmt: skip
+            at, end = match.span("id")
+            yield Spot(kind, form, _skeleton(key[: match.start()]), match.start(), at, end, match.end(), is_last)
+    bare = {(*match.span(), *match.span("id")) for regex in _BARE for match in regex.finditer(key, 0, FAR)}
+    for start, stop, at, end in sorted(bare):
+        if _OTHERS.search(key, 0, start) is None:
+            form = (b"", _shape(key[start:at]), b"", b"", _shape(key[end:stop]))
+            yield Spot(BARE, form, _skeleton(key[:start]), start, at, end, stop, False)
+
+
+def _shape(text: bytes) -> bytes:
+    return _D.sub(b"0", _W.sub(b"W", text))
+
+
+def _skeleton(prefix: bytes) -> bytes:
+    out = []
+    for token in _TOKEN.findall(prefix[:FAR]):
+        first = token[:1]
+        out.append(b"0" if first.isdigit() else b"W" if first.isalpha() or first == b"_" else first)
+    return b"".join(out)
+
+
+# what a group of spots shows
+
+
+def _judge(kind: str, hits: Sequence[tuple[bytes, Spot]], lines: int, world: Callable[[], int]) -> Place | None:
+    for where, inside in _wheres(kind, hits):
+        share = len(inside) / lines
+        inside = inside[:LOOKED_AT]
+        ids = [int(text[spot.id_at : spot.id_end]) for text, spot in inside]
+        if not Crew(ids, ()).fills() and (where != FREE or len(set(ids)) > 1):
+            continue
+        crew = Crew(ids, [_said(where, text, spot) for text, spot in inside])
+        spot = inside[0][1]
+        if not _is_proven(kind, where, crew, share, world, _is_marked(where, spot.form)):
+            continue
+        local = kind == DEVICE
+        if where == HEADER and len({(k, _hosts(*hit)) for k, hit in zip(ids, inside, strict=True)}) > len(set(ids)):
+            if kind == RANK:
+                return None
+            local = True
+        if kind != RANK and crew.is_doubled():
+            return None
+        is_head = where == HEADER and share >= 0.9 and b"0" not in spot.skeleton and spot.id_end < 48
+        pair = re.escape((spot.form[1] + spot.form[2]).decode("latin-1")) if _is_pair(kind, spot.form) else ""
+        return Place(kind, where, _pattern(where, inside, share, is_head), share, local, is_head, pair)
+    return None
+
+
+def _wheres(kind: str, hits: Sequence[tuple[bytes, Spot]]) -> Iterable[tuple[str, Sequence[tuple[bytes, Spot]]]]:
+    """Yield the kinds of place that the spots may share, with those that are in it."""
+    form = hits[0][1].form
+    last = [hit for hit in hits if hit[1].is_last]
+    if len(last) >= 0.9 * len(hits):
+        if kind == RANK and _is_marked(TAIL, form):
+            yield TAIL, last
+    else:
+        heads = Counter(spot.skeleton for _, spot in hits)
+        kept = {head for head, n in heads.most_common(MOST_HEADS) if n >= max(3, 0.03 * len(hits))}
+        inside = [hit for hit in hits if hit[1].skeleton in kept]
+        if len(inside) >= 0.8 * len(hits) and all(spot.start < FAR for _, spot in inside):
+            yield HEADER, inside
+    if _is_pair(kind, form):
+        yield FREE, hits
+
+
+def _is_pair(kind: str, form: tuple[bytes, ...]) -> bool:
+    return kind == RANK and (b"=" in form[2] or b":" in form[2])
+
+
+def _as_field(place: Place) -> Place:
+    """Return the place of such a pair among other fields, wherever it stands."""
+    pattern = rf"^{_TROUBLE}(?:.*[,;|] |){place.pair}(?P<id>\d{{1,6}})(?:[,;|] |$)"
+    return Place(RANK, FREE, pattern, 0.0, False, False)
+
+
+def _is_marked(where: str, form: tuple[bytes, ...]) -> bool:
+    """Say whether brackets, = or a colon set the number apart from prose."""
+    opened, _, sep, _, after = form
+    if where == TAIL:
+        return bool(opened and after) or b"=" in sep
+    return bool(opened or after or sep.strip(b" _#-"))
+
+
+def _is_proven(kind: str, where: str, crew: Crew, share: float, world: Callable[[], int], is_marked: bool) -> bool:
+    ids = crew.ids
+    distinct = len(set(ids))
+    if distinct == 1:
+        return kind == RANK and where == FREE and len(ids) >= 10 and share >= 0.8 and len(set(crew.texts)) >= 3
+    if not crew.fills():
+        return False
+    loop, steps, common = is_a_loop(ids), crew.in_step(), crew.common()
+    if where == FREE and crew.is_whole() and not loop and (len(ids) == distinct >= 4 or world() == distinct):
+        return common > 0  # each says it once
+    if distinct > 2 and rises(ids):
+        return False
+    if kind == RANK and is_marked:
+        return len(ids) >= 8 and ((common > 1 and (not loop or steps > 2)) or (steps > 2 and not loop))
+    if loop or common < 2:
+        return False
+    if kind == RANK:
+        return len(ids) >= 20 and share >= 0.4 and (common > 2 or steps > 3)
+    if not crew.is_whole() or world() not in (0, distinct):
+        return False  # of nodes, or of a group
+    least = 0.7 if kind == BARE else 0.5
+    return len(ids) >= 30 and share >= least and (steps > 3 or world() == distinct or (common > 2 and crew.is_led()))
+
+
+def message_of(text: bytes) -> bytes:
+    """Return a text without the stamp, or without the fields in front of a record's message."""
+    return _STAMP.sub(b"", text, count=1).lstrip()
+
+
+def _said(where: str, text: bytes, spot: Spot) -> bytes:
+    if where == HEADER:
+        return message_of(text[spot.end :])
+    return message_of(text[: spot.start]) + text[spot.end :]
+
+
+def _hosts(text: bytes, spot: Spot) -> bytes:
+    """Return the words with digits in front of a number: hosts; and what is bound to it behind."""
+    words = [word for word in _W.findall(text[: spot.id_at]) if any(48 <= byte < 58 for byte in word)]
+    words += _W.findall(text[spot.id_end : spot.end])
+    if spot.kind == BARE:
+        words += _D.findall(text[spot.start : spot.id_at])
+    return b" ".join(words)
+
+
+def _pattern(where: str, hits: Sequence[tuple[bytes, Spot]], share: float, is_head: bool) -> str:
+    guard = "" if share >= 0.9 and len(hits) >= MANY else _TROUBLE
+    opened, word, sep, size, after = (part.decode("latin-1") for part in hits[0][1].form)
+    number = r"(?P<id>\d{1,6})"
+    if hits[0][1].kind == BARE:
+        number = _class(word) + number + _class(after)
+    else:
+        size = re.escape(size).replace("0", r"\d+")
+        number = re.escape(opened + word + sep) + number + size + r"(?![\w%]|\.\d)" + re.escape(after)
+    if where == TAIL:
+        return rf"^{guard}.*(?<![\w.-]){number}\s*$"
+    if where == FREE:
+        return rf"^{guard}.*?(?<![\w.-]){number}"
+    heads: dict[bytes, list[bytes]] = defaultdict(list)
+    for text, spot in hits:
+        heads[spot.skeleton].append(text[: spot.start])
+    fronts = "|".join(_front(some) for some in heads.values())
+    tail = _tail(hits) if is_head else ""
+    return rf"^(?:{fronts}){number}{tail}"
+
+
+def _class(shape: str) -> str:
+    """Return the regex of a shape: W a word, 0 a number."""
+    escaped = re.escape(shape).replace("0", r"\d+")
+    return escaped.replace("W", r"[A-Za-z_](?:[\w./-]*\w)?")
+
+
+def _front(prefixes: Sequence[bytes]) -> str:
+    """Return the regex of texts of one skeleton: the words that were seen, all levels where one is a level."""
+    columns = list(zip(*(_TOKEN.findall(prefix) for prefix in prefixes[:400]), strict=True))
+    out = ""
+    for column in columns:
+        first = column[0][:1]
+        if first.isdigit():
+            out += r"\d+"
+        elif first.isspace():
+            out += r"\s+"
+        elif first.isalpha() or first == b"_":
+            out += _words({word.decode("latin-1") for word in column})
+        else:
+            out += re.escape(first.decode("latin-1"))
+    return out
+
+
+def _words(words: set[str]) -> str:
+    if any(word.upper() in _LEVELS for word in words):
+        words |= {(str.lower if next(iter(words)).islower() else str)(level) for level in _LEVELS}
+    elif len(words) > MOST_WORDS:
+        return r"[A-Za-z_](?:[\w./-]*\w)?"
+    shapes = sorted({re.sub(r"\d+", "0", word) for word in words}, key=lambda word: (-len(word), word))
+    return "(?:" + "|".join(re.escape(word).replace("0", r"\d+") for word in shapes) + ")"
+
+
+def _tail(hits: Sequence[tuple[bytes, Spot]]) -> str:
+    """Return the blank behind a tag where all texts have it."""
+    behind = [text[spot.end : spot.end + 1] for text, spot in hits]
+    return r"(?:[ \t]|$)" if sum(one in (b" ", b"\t", b"") for one in behind) >= 0.98 * len(behind) else ""
