@@ -148,7 +148,7 @@ class FillCache:
         """Find out when iterations began, for those who will ask; takes a second for 40 million entries."""
         self._learnt(snap)
 
-    def _learnt(self, snap: Snapshot) -> tuple[Timeline, Ints]:
+    def _learnt(self, snap: Snapshot) -> tuple[Timeline, NDArray[np.int32]]:
         """Return the timeline, and the sources that say no iteration."""
         with self._lock:
             if self._seen < snap.length:

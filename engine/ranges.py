@@ -100,8 +100,12 @@ def _pieces(one: Range, size: int) -> Iterator[Range]:
     if length <= size * 3 // 2:
         yield one
         return
-    places = cuts(one.source, one.begin, one.end, -(-length // size))
-    for begin, end in pairwise(places):
+    try:
+        first, *others = cuts(one.source, one.begin, one.end, -(-length // size))
+    except SourceError:  # cut or gone meanwhile: whoever reads it steps over what is lost, or tells
+        yield one
+        return
+    for begin, end in pairwise((first._replace(inside=one.continues), *others)):
         yield replace(one, begin=begin.offset, end=end.offset, continues=begin.inside)
 
 

@@ -28,6 +28,7 @@ class Live(Protocol):
     """What the feed needs of a job."""
 
     unfinished: tuple[str, bytes] | None  # path and end of a last line that is being written
+    behind: int  # bytes written that are still to be read after a poll
 
     @property
     def troubles(self) -> Sequence[str]:
@@ -42,8 +43,8 @@ class Live(Protocol):
     def wake(self) -> None:
         """End a `wait` from another thread."""
 
-    def poll(self, stop: threading.Event, left: Callable[[int], None]) -> bool:
-        """Read what has been written since, telling how many bytes are left; True when something changed."""
+    def poll(self, stop: threading.Event) -> bool:
+        """Read what has been written since, of very much a part; True when something changed."""
 
     def snapshot(self) -> Snapshot:
         """Give a frozen view."""
@@ -84,7 +85,6 @@ class Feed:
         self._reading.set()
         self.progress = 0.0  # share of the bytes read at first
         self.indexed = (0, 0)  # bytes read of how many; 0: nobody can tell
-        self.behind = 0  # bytes written since that are still to be read
         self.grown_at: float | None = None  # monotonic time of the last growth after the first reading
         self.failure = ""
         self._last: tuple[int, np.ndarray] | None = None
@@ -133,6 +133,11 @@ class Feed:
         return self._job.unfinished
 
     @property
+    def behind(self) -> int:
+        """Bytes written that are still to be read."""
+        return self._job.behind
+
+    @property
     def troubles(self) -> Sequence[str]:
         """What could not be read or kept, in words."""
         return self._job.troubles
@@ -171,7 +176,7 @@ class Feed:
             while self._follow and not self._stop.is_set():
                 self._job.wait(WAIT_S)
                 self._reading.wait()
-                if not self._stop.is_set() and self._job.poll(self._stop, self._on_growth):
+                if not self._stop.is_set() and self._job.poll(self._stop):
                     self.grown_at = time.monotonic()
                     self._changed()
         except Exception as error:
@@ -180,10 +185,6 @@ class Feed:
 
     def _on_progress(self, done: int, total: int) -> None:
         self.indexed, self.progress = (done, total), done / total if total else 0.0
-        self._changed()
-
-    def _on_growth(self, left: int) -> None:
-        self.behind, self.grown_at = left, time.monotonic()
         self._changed()
 
     def _view(self) -> None:

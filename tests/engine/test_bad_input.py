@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from l4tui.engine import sniff
+from l4tui.engine import backlog, sniff
 from l4tui.engine.descriptors import SourceError
 from l4tui.engine.discovery import discover, look_at
 from l4tui.engine.job import Job
@@ -78,19 +78,26 @@ def test_a_pipe_tells_no_total():
     assert source.expected == 4096
 
 
-def test_what_is_left_to_read_is_told_while_following(tmp_path):
+def test_what_is_left_to_read_is_told_while_following(tmp_path, monkeypatch):
+    monkeypatch.setattr(backlog, "TURN", 1000)
+    monkeypatch.setattr(backlog, "SHARE", 1000)
     path = tmp_path / "job.log"
     path.write_bytes(LINES)
     found = discover([str(path)])
     job = Job(found.choose(0).sources, found=found, follow=True)
     job.read_all(final=False)
     with path.open("ab") as file:
-        file.write(LINES * 50)
-    told: list[int] = []
-    while not job.poll(left=told.append):
+        file.write(LINES * 2)
+    while not job.poll():
         job.wait(0.1)
-    assert len(told) > 1
-    assert told == sorted(told, reverse=True) and told[-1] == 0
+    told = [job.behind]
+    while job.behind:
+        assert job.wait(60.0)  # at once: there is more to read
+        assert job.poll()
+        told.append(job.behind)
+    assert len(told) > 2
+    assert told == sorted(told, reverse=True)
+    assert job.snapshot().counts().lines == 3 * LINES.count(b"\n")
     job.close()
 
 

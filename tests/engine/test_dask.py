@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from l4tui.engine import job as jobs
+from l4tui.engine import reading
 from l4tui.engine import ranges
 from l4tui.engine.discovery import discover
 from l4tui.engine.job import Job, Options
@@ -68,7 +68,7 @@ def test_a_killed_worker_loses_nothing(tmp_path, cluster, monkeypatch):
     logs.mkdir()
     for node in range(2):
         (logs / f"node-{node}.log").write_text("\n".join(line(node, k) for k in range(12_000)))
-    monkeypatch.setattr(jobs, "WORTHWHILE", 1)
+    monkeypatch.setattr(reading, "WORTHWHILE", 1)
     monkeypatch.setattr(ranges, "SMALLEST_TASK", 40_000)
     killed = []
 
@@ -87,7 +87,7 @@ def test_a_killed_worker_loses_nothing(tmp_path, cluster, monkeypatch):
 
 
 def test_no_scheduler_is_said_in_words(tmp_path, monkeypatch):
-    monkeypatch.setattr(jobs, "WORTHWHILE", 1)
+    monkeypatch.setattr(reading, "WORTHWHILE", 1)
     (tmp_path / "job.log").write_text("[rank0]: one\n" * 1000)
     job = Job(discover([str(tmp_path)]).choose(0).sources, Options(dask="tcp://127.0.0.1:9"))
     job.read_all()

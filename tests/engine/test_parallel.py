@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from l4tui.engine import job as jobs
-from l4tui.engine import ranges
+from l4tui.engine import backlog, ranges, reading
+from l4tui.engine.clock import ClockContext
 from l4tui.engine.discovery import discover
+from l4tui.engine.formats import Dialect
 from l4tui.engine.job import Job, Options
 from l4tui.engine.parallel import Workers
 from l4tui.engine.snapshot import Snapshot
@@ -35,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for node in range(2):
         text = "\n".join(line(node, k) for k in range(6000))
         (tmp_path / f"node-{node}.log").write_text(text)  # no newline at the end
-    monkeypatch.setattr(jobs, "WORTHWHILE", 1)
+    monkeypatch.setattr(reading, "WORTHWHILE", 1)
     monkeypatch.setattr(ranges, "SMALLEST_TASK", 60_000)
     return tmp_path
 
@@ -75,7 +76,7 @@ def die_or_map(task: ranges.Task) -> bytes:
 
 def test_dying_workers_lose_nothing(folder, monkeypatch):
     monkeypatch.setenv("L4TUI_TEST_PARENT", str(os.getpid()))
-    monkeypatch.setattr(jobs, "map_task", die_or_map)
+    monkeypatch.setattr(reading, "map_task", die_or_map)
     same(read(folder).snapshot(), read(folder, jobs=2).snapshot())
 
 
@@ -119,3 +120,43 @@ def test_workers_end_at_once_when_nobody_wants_their_result() -> None:
     for process in processes:
         process.join(60)
         assert process.exitcode is not None
+
+
+def test_two_processes_catch_up_with_what_was_written_meanwhile(folder, monkeypatch, tmp_path):
+    monkeypatch.setattr(backlog, "TURN", 300_000)
+    monkeypatch.setattr(backlog, "SHARE", 100_000)
+    whole = {path: path.read_bytes() for path in sorted(folder.iterdir())}
+    alone = read(folder)
+    for path, text in whole.items():
+        path.write_bytes(text[: len(text) // 3])  # within a line
+    found = discover([str(folder)])
+    job = Job(found.choose(0).sources, Options(jobs=2), found=found, follow=True)
+    job.read_all(final=False)
+    mapped: list[int] = []
+    monkeypatch.setattr(reading, "unpack", lambda packed: mapped.append(len(packed)) or ranges.unpack(packed))
+    for path, text in whole.items():
+        path.write_bytes(text + b"\n")
+    while (job.poll() or job.behind or not mapped) and job.wait(60.0):
+        pass
+    snap, all_ = job.snapshot(), alone.snapshot()
+    assert mapped
+    assert (snap.length, snap.counts()) == (all_.length, all_.counts())
+    # which file came first differs, so the order of entries does; what the files hold does not
+    for source in range(2):
+        one, other = (s.raws(np.flatnonzero(s.source_of(np.arange(s.length)) == source)) for s in (snap, all_))
+        assert one == other
+    job.close()
+
+
+def test_a_file_that_is_cut_while_it_is_parted_is_handed_over_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(ranges, "SMALLEST_TASK", 1000)
+    path = tmp_path / "job.log"
+    path.write_text("a line\n" * 2000)
+    source = discover([str(path)]).choose(0).sources[0]
+    end = source.size()
+    assert source.live.file is not None
+    source.continue_with(source.live.file, end, torn=False, lost=True)
+    one = ranges.Range(source, 0, end, Dialect(), ClockContext(), final=False)
+    (task,) = ranges.tasks_of([one], 2, ())
+    assert task.ranges == (one,)
+    assert list(ranges.mapped(task)) == []  # stepped over: whoever follows the file has told of it

@@ -186,7 +186,7 @@ class FakeJob:
     def wake(self) -> None:
         self._news.set()
 
-    def poll(self, stop: Event, left: Callable[[int], None]) -> bool:
+    def poll(self, stop: Event) -> bool:
         grown, self._grown = self._grown, False
         return grown
 
