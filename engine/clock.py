@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ DAY = 86_400 * SECOND
 FIELDS = frozenset(["Y", "m", "d", "H", "M", "S", "f", "mon", "ampm", "epoch", "epoch_ms", "zone", "zone_h", "zone_m"])
 NUMBERS = FIELDS - {"mon", "ampm", "zone"}  # fields that are gathered as numbers; the others are text of the key
 YEARS = range(1970, 2262)  # what int64 nanoseconds hold
+_EPOCH = date(1970, 1, 1).toordinal()
 YEARS_BACK = 8  # a 29 February without a year is at most eight years old (1896 to 1904)
 _MONTHS = {name: k for k, name in enumerate(b"jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 # hours from UTC of the names that mean one zone only; CST, IST and BST do not
@@ -33,11 +34,23 @@ _ZONES = {
 _TOLD = re.compile(rb"([12](?<!\d[12])[09]\d\d)[-/](\d\d)[-/](\d\d)[ T_]\d\d:\d\d:\d\d")
 
 
-class ClockContext(NamedTuple):
+class ClockContext:
     """What a line does not say: the newest time its source can hold, and the zone of stamps without one."""
 
-    latest_ns: int = NO_TIME  # the source's time of modification
-    utc_offset_s: int = 0  # seconds east of UTC
+    def __init__(self, latest_ns: int | Callable[[], int] = NO_TIME, utc_offset_s: int = 0) -> None:
+        """Take ns UTC, or what finds it out once it is asked for, and seconds east of UTC."""
+        self._latest = latest_ns
+        self.utc_offset_s = utc_offset_s
+
+    def __reduce__(self) -> tuple[type[ClockContext], tuple[int, int]]:
+        return ClockContext, (self.latest_ns, self.utc_offset_s)
+
+    @property
+    def latest_ns(self) -> int:
+        """The source's time of modification, or what its text says of it."""
+        if callable(self._latest):
+            self._latest = self._latest()
+        return self._latest
 
 
 class Clock(NamedTuple):
@@ -104,12 +117,22 @@ def _epoch(numbers: Mapping[str, Ints], fraction: Ints) -> Ints:
 
 def _days(year: Ints, month: Ints, day: Ints) -> Ints:
     """Return days since 1970 of civil dates, NO_TIME for what is no date."""
+    if len(day) and (day == day[0]).all() and (month == month[0]).all() and (year == year[0]).all():
+        return np.full(len(day), _day(int(year[0]), int(month[0]), int(day[0])), np.int64)
     good = (year >= YEARS.start) & (year < YEARS.stop) & (month >= 1) & (month <= 12) & (day >= 1)
     months = np.where(good, (year - 1970) * 12 + month - 1, 0)
     first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     after = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     good &= day <= after - first
     return np.where(good, first + np.where(good, day, 0) - 1, NO_TIME)
+
+
+def _day(year: int, month: int, day: int) -> int:
+    """Return days since 1970 of one civil date, NO_TIME for what is no date."""
+    try:
+        return date(year, month, day).toordinal() - _EPOCH if year in YEARS else NO_TIME
+    except (ValueError, OverflowError):
+        return NO_TIME
 
 
 def _latest_days(month: Ints, day: Ints, in_day: Ints, latest_ns: int) -> Ints:
@@ -134,8 +157,7 @@ def latest_told(text: bytes) -> int:
     found = [m for m in _TOLD.findall(text) if int(m[0]) in YEARS]
     if not found:
         return NO_TIME
-    year, month, day = (np.array([int(v)], np.int64) for v in max(found))
-    days = int(_days(year, month, day)[0])
+    days = _day(*map(int, max(found)))
     return days * DAY if days != NO_TIME else NO_TIME
 
 

@@ -22,14 +22,18 @@ class Dating:
         self._told: dict[int, int] = {}
 
     def context(self, source: Source, others: Iterable[Source], utc_offset_s: int) -> ClockContext:
-        """Return how to read the clocks of a source; of others the first ones that are dated help."""
+        """Return how to read the clocks of a source; what its text says is looked for only where a stamp needs it."""
+        return ClockContext(lambda: self._newest(source, others), utc_offset_s)
+
+    def _newest(self, source: Source, others: Iterable[Source]) -> int:
+        """Return the newest time that a source can hold; of others the first ones that are dated help."""
         told = self._latest(source)
         if told == NO_TIME:
             told = max((self._latest(other) for other in islice(others, MOST_ASKED)), default=NO_TIME)
         latest = source.mtime
         if told != NO_TIME:
             latest = min(told + LONGEST_JOB, latest or told + LONGEST_JOB)
-        return ClockContext(latest_ns=latest, utc_offset_s=utc_offset_s)
+        return latest
 
     def _latest(self, source: Source) -> int:
         """Return the latest date with a year at both ends of a regular file."""

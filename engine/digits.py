@@ -11,7 +11,8 @@ Bytes = NDArray[np.uint8]
 WIDEST = 18  # digits that surely fit an int64
 ZEROS = np.array([48 * (10**n - 1) // 9 for n in range(WIDEST + 1)], np.int64)  # what so many "0" add up to as bytes
 _WORD = 8
-_FEW = 3  # digits up to which a gather of each is faster than a gather of words
+_FEW = 3  # digits up to which a gather of each is faster than a gather of words …
+_MANY = 2000  # … of so many numbers
 _SHIFT = np.array([8 * (_WORD - n) for n in range(_WORD + 1)], np.uint64)
 
 
@@ -22,9 +23,9 @@ def windows(raw: Bytes, at: Ints, size: int) -> Bytes:
         raw, room = np.concatenate((raw, np.zeros(-room, np.uint8))), 0
     # one gather of rows as they stand takes 4 ns each; a column at a time it would be 1.3 ns a byte
     rows = np.ndarray((room + 1,), f"V{size}", raw, strides=(1,))
-    late = np.flatnonzero(at > room)
-    if not len(late):
+    if at.max(initial=0) <= room:
         return rows[at].view(np.uint8).reshape(len(at), size)
+    late = np.flatnonzero(at > room)
     out = rows[np.minimum(at, room)].view(np.uint8).reshape(len(at), size)
     end = np.concatenate((raw[room:], np.zeros(size, np.uint8)))
     for row, begin in zip(late.tolist(), (at[late] - room).tolist(), strict=True):
@@ -47,7 +48,8 @@ def numbers(raw: Bytes, at: Ints, width: Ints, surely: int, widest: int) -> Ints
     Args:
         surely, widest: the smallest and the largest width.
     """
-    if (_FEW if surely < widest else 2 * _FEW) < widest <= _WORD:
+    few = 1 if len(at) < _MANY else _FEW if surely < widest else 2 * _FEW
+    if few < widest <= _WORD:
         return _words(windows(raw, at, _WORD).view("<u8").reshape(len(at)), width)
     value: Ints = np.zeros(len(at), np.int32 if widest <= _WORD else np.int64)
     for j in range(widest):  # as if "0" were worth 48; taken off below

@@ -18,6 +18,7 @@ from l4tui.engine.model import UNKNOWN, Speaker
 
 MOST_RANKS = 1 << 20  # a list that names more is no list of ranks
 LONGEST = 4096  # bytes of a line that are searched
+_NOBODY = Speaker(UNKNOWN)
 _NUMBERS = ("rank", "local_rank", "node_index", "pid", "world_size", "nodes", "per_node", "attempt", "comm_size")
 
 
@@ -135,17 +136,21 @@ def teaches(text: bytes) -> bool:
 
 def read(text: bytes, speaker: Speaker) -> list[Fact]:
     """Return what a message tells; the speaker is the line's, with its source and epoch."""
-    head = text[:LONGEST]
+    return [fact._replace(speaker=speaker) for fact in _read(text[:LONGEST])]
+
+
+@lru_cache(256)  # a message is read for its restarts, its writer and its job
+def _read(head: bytes) -> tuple[Fact, ...]:
     low = head.lower()
     if _any_need().search(low) is None:
-        return []
+        return ()
     found = []
     for one in _candidates(low.translate(_ZEROS)):
         if any(need in low for need in one.needs):
             match = one.regex.search(head)
             if match is not None:
-                found.append(_fact(one, match.groupdict(), speaker))
-    return found
+                found.append(_fact(one, match.groupdict()))
+    return tuple(found)
 
 
 def spoken_by(told: list[Fact], speaker: Speaker) -> Speaker:
@@ -164,10 +169,10 @@ def attempt_told(text: bytes) -> int:
     low = text[:LONGEST].lower()
     if b"restart" not in low and b"attempt" not in low:
         return UNKNOWN
-    return max((fact.attempt for fact in read(text, Speaker(UNKNOWN))), default=UNKNOWN)
+    return max((fact.attempt for fact in _read(text[:LONGEST])), default=UNKNOWN)
 
 
-def _fact(one: Lesson, groups: dict[str, bytes | None], speaker: Speaker) -> Fact:
+def _fact(one: Lesson, groups: dict[str, bytes | None]) -> Fact:
     text = {name: value.decode("ascii", "replace") for name, value in groups.items() if value is not None}
     numbers = {name: _number(text[name]) for name in _NUMBERS if name in text}
     if "peers" in text:
@@ -185,7 +190,7 @@ def _fact(one: Lesson, groups: dict[str, bytes | None], speaker: Speaker) -> Fac
     ranks = expand(text.get("ranks") or text.get("tasks") or "")
     node = text.get("node", "").rstrip(".") or None
     return Fact(
-        one.about, one.grade, speaker, node=node, comm_id=text.get("comm_id"),
+        one.about, one.grade, _NOBODY, node=node, comm_id=text.get("comm_id"),
         ranks=ranks, layout=layout, ends=one.ends, console="console" in text, closes=one.closes, begins=one.begins,
         **numbers,
     )  # fmt: skip
@@ -214,8 +219,10 @@ def _layout(text: dict[str, str]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     try:
         if "world_info" in text:
             slots = json.loads(base64.urlsafe_b64decode(text["world_info"] + "=="))
+        elif "layout" in text:
+            slots = literal_eval(text["layout"])
         else:
-            slots = literal_eval(text.get("layout", "{}"))
+            return ()
     except (ValueError, SyntaxError, binascii.Error, RecursionError, MemoryError):
         return ()
     if not isinstance(slots, dict):

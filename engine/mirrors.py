@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from l4tui.engine.descriptors import SourceError
 from l4tui.engine.sources import Source
@@ -28,6 +28,7 @@ from l4tui.engine.sources import Source
 WINDOW = 1 << 18  # bytes at each end of a console
 FILE_WINDOW = WINDOW + (1 << 16)  # a rank's part of a console window is no longer than the window
 ALL_FILES = 1 << 27  # bytes read from all per-rank files together
+MANY_FILES = 32  # to a console, for which it is read twice rather than all their lines kept
 SHORT = 6  # shorter lines say nothing
 NO_TAG = -1
 
@@ -51,7 +52,8 @@ def find_mirrors(sources: Sequence[Source]) -> dict[Source, Source]:
     if not files or not consoles:
         return found
     window = min(FILE_WINDOW, ALL_FILES // len(files) // 2)
-    texts = {file: _window_lines(file, window) for file in files}
+    sought = _shown(consoles) if len(files) > MANY_FILES * len(consoles) else None
+    texts = {file: _window_lines(file, window, sought) for file in files}
     short = max(1 << 11, WINDOW // len(files) // 2)  # so that it lies within a console's window
     ends: dict[Source, Counter[bytes]] = {}
     for console in consoles:
@@ -102,7 +104,7 @@ def _name_tells(a: Source, b: Source) -> bool:
 def _digest(source: Source, size: int) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     try:
-        for offset in (0, max(0, size // 2 - WINDOW), max(0, size - 2 * WINDOW)):
+        for offset in dict.fromkeys((0, max(0, size // 2 - WINDOW), max(0, size - 2 * WINDOW))):
             digest.update(source.pread(offset, 2 * WINDOW))
     except SourceError:
         digest.update(source.path.encode(errors="surrogateescape"))  # unreadable: like nothing else
@@ -116,22 +118,30 @@ def _size(source: Source) -> int:
         return 0
 
 
-def _window_lines(source: Source, window: int) -> Lines:
-    """Return the whole lines near both ends; a file no longer than two windows is all beginning."""
+def _window_lines(source: Source, window: int, sought: Container[bytes] | None = None) -> Lines:
+    """Return the whole lines near both ends, or what of them is sought; all of a short file is its beginning."""
     try:
         size = source.size()
         if size <= 2 * window:
-            return Counter(_split(source.pread(0, size))), Counter()
+            return Counter(_split(source.pread(0, size), sought)), Counter()
         head, tail = source.pread(0, window), source.pread(size - window, window)
     except SourceError:
         return Counter(), Counter()
-    return Counter(_split(head[: head.rfind(b"\n") + 1])), Counter(_split(tail[tail.find(b"\n") + 1 :]))
+    head, tail = head[: head.rfind(b"\n") + 1], tail[tail.find(b"\n") + 1 :]
+    return Counter(_split(head, sought)), Counter(_split(tail, sought))
 
 
-def _split(data: bytes) -> Iterable[bytes]:
+def _split(data: bytes, sought: Container[bytes] | None) -> Iterable[bytes]:
     if b"\x1b" in data:
         data = _SGR.sub(b"", data)
-    return (line.rstrip() for line in data.split(b"\n") if len(line) > SHORT and b"\r" not in line[:-1])
+    lines = (line.rstrip() for line in data.split(b"\n") if len(line) > SHORT and b"\r" not in line[:-1])
+    return lines if sought is None else (line for line in lines if line.lstrip(b" ") in sought)
+
+
+def _shown(consoles: Iterable[Source]) -> set[bytes]:
+    """Return the lines of consoles, launcher's tags removed: all that is ever looked for in the files beside them."""
+    tagged = (_by_tag(_window_lines(console, WINDOW)) for console in consoles)
+    return {text for ends in tagged for pair in ends.values() for lines in pair for text in lines}
 
 
 def _by_tag(lines: Lines) -> dict[int, Lines]:
@@ -199,6 +209,8 @@ def _inside(
 def _stands_in(wanted: Sequence[Counter[bytes]], had: Sequence[Counter[bytes]]) -> bool:
     total = sum(lines.total() for lines in wanted)
     got = sum((lines & pool).total() for lines, pool in zip(wanted, had, strict=True))
+    if got < 0.95 * total:
+        return False
     timed = [Counter({text: count for text, count in lines.items() if _TIME.search(text)}) for lines in wanted]
     timed_total = sum(lines.total() for lines in timed)
     if timed_total < 4:

@@ -36,6 +36,8 @@ def first_seen(ids: np.ndarray) -> np.ndarray:
 
 def distinct(ids: np.ndarray, size: int) -> np.ndarray:
     """Return the different ids of a block, ascending; all are at least 0 and below `size`."""
-    if size > 4 * len(ids):
-        return np.unique(ids)
-    return np.flatnonzero(np.bincount(ids, minlength=size))
+    if len(ids) > size:
+        return np.flatnonzero(np.bincount(ids, minlength=size))
+    occurs = np.zeros(size, np.bool_)
+    occurs[ids] = True
+    return np.flatnonzero(occurs)

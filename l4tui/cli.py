@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -15,6 +16,10 @@ from l4tui import options
 from l4tui.commands import COMMANDS
 from l4tui.exits import Exit, UsageError
 from l4tui.signals import end_in_order
+
+# Objects made between two searches for garbage, by generation. What is read of a job lives as long as the job: to look
+# through it again and again took a tenth of the time for 4,096 files.
+COLLECTED = (50_000, 20, 50)
 
 
 class CommandModule(Protocol):
@@ -116,6 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run l4tui and return its exit code; every error is one line on stderr."""
     if argv is None:
         end_in_order()
+        gc.set_threshold(*COLLECTED)
     try:
         if sys.stdout is None:
             raise UsageError("standard output is closed")

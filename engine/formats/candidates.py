@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from l4tui.engine.formats.registry import Format
 from l4tui.engine.formats.shape import treats_digits_alike
 
+Test = Callable[[Format, bytes], bool]
 MOST = 1 << 13  # keys remembered
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 
@@ -17,24 +18,29 @@ _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 class Candidates:
     """Formats in their order, asked of texts again and again."""
 
-    def __init__(self, formats: Iterable[Format], test: Callable[[Format, bytes], bool]) -> None:
+    def __init__(self, formats: Iterable[Format], test: Test, alike: Test = lambda *_: True) -> None:
+        """Take what says that a format matches a text, and that it may match some text of a key."""
         self._formats = [(fmt, treats_digits_alike(fmt.regex)) for fmt in formats]
         self._test = test
+        self._alike = alike
         self._known: dict[bytes, tuple[Format, ...]] = {}
 
     def among(self, texts: Sequence[bytes]) -> list[tuple[int, bytes, tuple[Format, ...]]]:
         """Return place and text of those that any format may match, with these formats; all others do not."""
-        keys = [text.translate(_ZEROS) for text in texts]
-        out = []
-        for place, found in enumerate(map(self._known.get, keys)):
-            formats = self._ask(keys[place], texts[place]) if found is None else found
-            if formats:
-                out.append((place, texts[place], formats))
-        return out
+        keys = b"\n".join(texts).translate(_ZEROS).split(b"\n")  # no text holds the end of a line
+        found = list(map(self._known.get, keys[: len(texts)]))
+        if None in found:
+            for place, formats in enumerate(found):
+                if formats is None:
+                    found[place] = self._ask(keys[place], texts[place])
+        return [(place, texts[place], formats) for place, formats in enumerate(found) if formats]
 
     def _ask(self, key: bytes, text: bytes) -> tuple[Format, ...]:
         if len(self._known) >= MOST:
             self._known.clear()
-        found = tuple(fmt for fmt, is_alike in self._formats if text and (not is_alike or self._test(fmt, text)))
+        found = tuple(fmt for fmt, is_alike in self._formats if text and self._may_match(fmt, is_alike, key, text))
         self._known[key] = found
         return found
+
+    def _may_match(self, fmt: Format, is_alike: bool, key: bytes, text: bytes) -> bool:
+        return self._test(fmt, text) if is_alike else self._alike(fmt, key)

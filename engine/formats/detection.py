@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from functools import cache
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from l4tui.engine.formats.candidates import Candidates
@@ -42,11 +42,21 @@ def _prefixes() -> tuple[Candidates, Candidates]:
     """Return the (weak, sure) prefix entries."""
     every = [fmt for fmt in built_in() if fmt.layer == "prefix"]
     weak, sure = ([fmt for fmt in every if fmt.weak == is_weak] for is_weak in (True, False))
-    return Candidates(weak, _begins), Candidates(sure, _begins)
+    return Candidates(weak, _begins, _may_begin), Candidates(sure, _begins, _may_begin)
 
 
 def _begins(fmt: Format, text: bytes) -> bool:
     return (fmt.first is None or text[0] in fmt.first) and fmt.regex.match(text) is not None
+
+
+def _may_begin(fmt: Format, key: bytes) -> bool:
+    """Say whether a text may begin so if its key does: the key's 0 is any digit."""
+    return fmt.first is None or key[0] in fmt.first or key[0] == ord("0")
+
+
+@lru_cache(8)
+def _named(extra: tuple[Format, ...]) -> Mapping[str, Format]:
+    return {fmt.name: fmt for fmt in (*built_in(), *extra)}
 
 
 def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequence[Format] = ()) -> Dialect:
@@ -67,11 +77,11 @@ class _Search:
     """What is known of a sample while layer after layer is taken away."""
 
     def __init__(self, lines: Sequence[bytes], is_own: bool, extra: Sequence[Format]) -> None:
-        self.bare = [text for line in _spread(lines) if (text := _first_state(line[:READ]))]  # without their layers
+        self.bare = _shown(lines)  # without their layers
         self.texts: Sequence[bytes] = self.bare  # those that have all layers
         self.at: Sequence[int] = range(len(self.bare))  # their places
         self.extra = extra
-        self.known = {fmt.name: fmt for fmt in (*built_in(), *extra)}
+        self.known = _named(tuple(extra))
         self.hints = _hints(self.texts, is_own)
         self.layers: list[str] = []
         self.taken: set[str] = set()
@@ -131,6 +141,13 @@ class _Search:
             piece=SRUN_PIECE if self.layers[:1] in (["srun-label"], ["srun-het"]) and TEARS not in counting else 0,
             rest=(*sorted(rest.items()), *accepted_tags(self.texts), *((REFUSED, n) for n in refused)),
         )
+
+
+def _shown(lines: Sequence[bytes]) -> list[bytes]:
+    texts = [line[:READ] for line in _spread(lines) if line]
+    if b"\r" not in b"\n".join(texts):
+        return texts
+    return [text for text in map(_first_state, texts) if text]
 
 
 def _first_state(line: bytes) -> bytes:
@@ -195,14 +212,14 @@ def _accept(
 ) -> list[tuple[Format, str]]:
     """Return the prefix formats of one layer with their narrowed regexes."""
     weak_rules, sure_rules = _prefixes()
-    by_name = {fmt.name: fmt for fmt in (*built_in(), *extra)}
+    by_name = _named(tuple(extra))
     sure = _find(texts, sure_rules)
     hints = hints._replace(sure={n: len(h.at) for n, h in sure.items()})
     good: dict[str, tuple[str, Hits]] = {}
     weak = _find_weak(texts, weak_rules)
     own = [fmt for fmt in extra if fmt.layer == "prefix"]
     if own:
-        weak.update(_find(texts, Candidates(own, _begins)))
+        weak.update(_find(texts, Candidates(own, _begins, _may_begin)))
     for name, hits in weak.items():
         pattern = judge(by_name[name], hits, hints) if name not in taken else None
         if pattern is not None:

@@ -1,5 +1,6 @@
 """Clocks: stamps of every kind to ns UTC, missing years and dates, zones, midnight, offsets between lanes."""
 
+import pickle
 import re
 from datetime import UTC, datetime
 
@@ -184,3 +185,18 @@ def test_offsets_of_lanes() -> None:
 def test_offsets_of_one_lane_are_nothing() -> None:
     one = clock_offsets(np.array([5, 6]), np.array([3, 3]), np.array([0, 0]), np.array([1, 2]))
     assert one.offset_ns.tolist() == [0]
+
+
+def test_the_newest_time_is_asked_for_once_and_only_by_stamps_that_lack_a_year() -> None:
+    asked: list[int] = []
+
+    def newest() -> int:
+        asked.append(1)
+        return ns("2026-12-01T00:00:00")
+
+    context = ClockContext(newest)
+    assert read(b"2026-11-29 10:00:00 hello", context) == ns("2026-11-29T10:00:00")
+    assert not asked
+    assert read(b"Nov 29 10:00:00 node7 app: hello", context) == ns("2026-11-29T10:00:00")
+    assert pickle.loads(pickle.dumps(context)).latest_ns == context.latest_ns == ns("2026-12-01T00:00:00")
+    assert len(asked) == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from l4tui.engine import mirrors
 from l4tui.engine.discovery import discover
 from l4tui.engine.grouping import group, job_id
 from l4tui.engine.sniff import Content, content_of
@@ -237,7 +238,14 @@ def tree(tmp_path: Path, ranks: int = 4, tail: str = "") -> tuple[Path, list[str
 
 def mirrored(root: Path) -> dict[str, str]:
     found = discover([str(root)])
-    return {os.path.relpath(a, root): os.path.relpath(b, root) for a, b in found.choose(0).mirrors().items()}
+    with pytest.MonkeyPatch.context() as patch:
+        several = []
+        for many in (0, mirrors.MANY_FILES):  # whatever is kept of the files' lines
+            patch.setattr(mirrors, "MANY_FILES", many)
+            pairs = found.choose(0).mirrors().items()
+            several.append({os.path.relpath(a, root): os.path.relpath(b, root) for a, b in pairs})
+    assert several[0] == several[1]
+    return several[0]
 
 
 def test_console_of_tee_is_a_mirror_of_the_files(tmp_path):
