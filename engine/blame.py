@@ -195,7 +195,7 @@ def _seated(case: Case, node: Candidate, listed: list[Candidate]) -> list[Candid
     name = str(node.node)
     if node.findings[0].stage == "launch":
         return listed  # none of them had begun
-    seats = sorted({*case.on_node(name), *case.journal.node_ranks.get(name, ())})
+    seats = case.seats(name)
     heavy = min((NODE_SHARE * node.decibans, *(c.decibans for c in listed[:1] if c.rank not in seats)))
     there = [Candidate(rank, node.node, heavy, node.parts) for rank in seats]
     return [*there, *(c for c in listed if c.rank not in seats)]

@@ -13,6 +13,7 @@ from l4tui.engine.roles import Sighting
 
 BESIDE = 6  # rows between two lines of one block
 _RANKS = re.compile(r"(\d+)(?:-(\d+))?")
+_HOSTS = re.compile(r"([\w.\-]+)(?:\[([\d,\-]+)\]([\w.\-]*))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Homes:
     address: dict[str, str] = field(default_factory=dict)  # address → node
     rank: dict[int, int] = field(default_factory=dict)  # by pid
     sole: str | None = None  # the only host that is named anywhere
+    listed: tuple[str, ...] = ()  # the nodes that the job was given, in the launcher's order
 
 
 def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
@@ -33,6 +35,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
     told: dict[int, set[str]] = {}
     placed: dict[int, str] = {}  # by launchers, whose numbers are tasks: ranks only where each rank is a task
     hosts: set[str] = set(journal.nodes) | set(journal.node_ranks)
+    listed: tuple[str, ...] = ()
     host, host_row = "", -BESIDE
     named, named_row = UNKNOWN, -BESIDE
     for s in sightings:
@@ -53,6 +56,8 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             node.setdefault(named, g["host"])
         elif name in ("slurm.task-died", "mpirun.rank-died", "hydra.terminated") and "node" in g:
             placed |= dict.fromkeys(spread(g.get("ranks", g.get("rank", ""))), g["node"])
+        elif name == "fact.node-list":
+            listed = listed or spell(g["hosts"])
         elif name == "fact.rank-host":
             told.setdefault(int(g["rank"]), set()).add(g["host"])
         if name in ("elastic.table-host", "fact.host-name"):
@@ -61,7 +66,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             hosts |= {g[key] for key in ("node", "node2") if key in g}
     _settle(node, told, hosts)
     _seat_tasks(journal, node, placed)
-    return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None)
+    return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None, listed)
 
 
 def _seat_tasks(journal: Journal, node: dict[int, str], placed: dict[int, str]) -> None:
@@ -80,6 +85,17 @@ def spread(words: str) -> list[int]:
         end = int(last or first)
         out += range(int(first), min(end, int(first) + 65_536) + 1)
     return out
+
+
+def spell(words: str) -> tuple[str, ...]:
+    """Read "n1, n2" or Slurm's "gpu[01-03,7],cn4" as names; at most 65,536 a bracket."""
+    out: list[str] = []
+    for name, inside, rest in _HOSTS.findall(words):
+        for first, last in _RANKS.findall(inside):
+            end = min(int(last or first), int(first) + 65_536)
+            out += [f"{name}{at:0{len(first)}d}{rest}" for at in range(int(first), end + 1)]
+        out += [name] if not inside and name else []
+    return tuple(dict.fromkeys(out))
 
 
 def _settle(node: dict[int, str], told: dict[int, set[str]], hosts: set[str]) -> None:

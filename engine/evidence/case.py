@@ -125,6 +125,22 @@ class Case:
         """Return the ranks of a node that wrote something."""
         return [r for r in self.ranks if self.node_of(r) == node]
 
+    def seats(self, node: str) -> list[int]:
+        """Return all ranks of a node: those that wrote, those that a launcher places there, else its usual block."""
+        told = {*self.on_node(node), *self.journal.node_ranks.get(node, ())}
+        return sorted(told) or list(self._usual_seats.get(node, ()))
+
+    @cached_property
+    def _usual_seats(self) -> dict[str, range]:
+        """Blocks of ranks in the order of the list of nodes that the job was given, where nothing says otherwise."""
+        listed = self.homes.listed
+        per_node = self.world // len(listed) if listed else 0
+        if per_node < 1 or per_node * len(listed) != self.world:
+            return {}
+        blocks = {node: range(at * per_node, (at + 1) * per_node) for at, node in enumerate(listed)}
+        known = [(r, n) for r in range(self.world) if (n := self.journal.node_of.get(r) or self.homes.node.get(r))]
+        return blocks if all(r in blocks.get(n, ()) for r, n in known) else {}
+
     def roles(self, *roles: Role) -> list[Sighting]:
         """Return the sightings of these roles."""
         return [s for s in self.sightings if s.role in roles]

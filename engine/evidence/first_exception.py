@@ -9,10 +9,12 @@ import numpy as np
 from l4tui.engine.evidence.case import Case, excerpt, first_rows, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.library.pattern import Blames, Role
-from l4tui.engine.model import NO_TIME, UNKNOWN
+from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
 
 KIND = "first_exception"
+MOST_LINES = 400  # of a rank's end that are looked at for its last own line
+FEW = 1 / 3  # of the ranks; when more end in errors, none of them is odd
 TOGETHER = 5 * 10**9  # ns: exceptions this close began together, whatever the clocks of two nodes say
 
 
@@ -40,7 +42,36 @@ def judge(case: Case) -> list[Finding]:
             out.append(_of_node(node, found))
             told = {s.rank for s in found if s.rank >= 0 and s.pattern.blames is Blames.NODE}
             out += [_teller(rank, found) for rank in sorted(told) if len(case.ranks) > 1]  # alone it is only a voice
-    return out
+    return out or _last_words(case)
+
+
+def _last_words(case: Case) -> list[Finding]:
+    """Nobody raised what an entry knows: accuse the few ranks that end with an error, while their peers lost them."""
+    j = case.journal
+    matched = {s.row for s in case.sightings}
+    lost = {s.rank for s in case.roles(Role.CASCADE) if s.rank >= 0}
+    if case.completed or not lost:
+        return []
+    out = []
+    for rank in sorted(set(case.ranks) - lost):
+        rows = [row for row in case.rows_of(rank)[-MOST_LINES:].tolist() if row not in matched]
+        if rows and j.level[rows[-1]] >= Level.ERROR and j.line_class[rows[-1]] != LineClass.BLANK:
+            out.append((rank, rows[-1]))
+    if len(out) > FEW * len(case.ranks):
+        return []
+    return [
+        Finding(
+            KIND,
+            Strength.WEAK,
+            f"{word_ranks([rank])} ended with an error of its own: {excerpt(j.text(row))}",
+            rank,
+            None,
+            (row,),
+            True,
+            case.iteration_at(rank, row),
+        )
+        for rank, row in out
+    ]
 
 
 def _alike(case: Case, ranks: dict[int, list[Sighting]], first: list[int]) -> list[int]:

@@ -33,8 +33,8 @@ def judge(case: Case) -> list[Finding]:
     raised = case.roles(Role.INITIATING)
     waited = victims(case)
     named = {r: s for r, s in named_first(case).items() if r not in waited}
-    if waited and raised:
-        return []
+    if waited and raised and (len(named) != 1 or any(s.rank >= 0 for s in raised)):
+        return []  # who ended first may as well have waited, unless one alone ended by an error and did not wait
     if not named or any(s.rank >= 0 and not s.copied for s in raised) or (case.is_most(len(named)) and len(named) > 1):
         return []
     rank, sighting = min(named.items(), key=lambda item: item[1].row)

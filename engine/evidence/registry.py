@@ -17,6 +17,7 @@ MODULES = (
     "l4tui.engine.evidence.external",
     "l4tui.engine.evidence.progress_gap",
     "l4tui.engine.evidence.silence",
+    "l4tui.engine.evidence.absence",
     "l4tui.engine.evidence.first_exception",
     "l4tui.engine.evidence.peer_vote",
     "l4tui.engine.evidence.value",

@@ -181,6 +181,8 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
         return []
     j = case.journal
     rank = blame.accused[0]
+    if any(f.kind == "hardware" and value > 0 for c in blame.ranks[:1] for value, f in c.parts):
+        return []  # the machine explains it
     own = case.mask & (j.rank == rank) & ~np.isin(j.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.BLANK])
     others = np.unique(j.event[case.mask & (j.rank >= 0) & (j.rank != rank)])
     last = case.iteration_of(rank)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 
-from l4tui.engine.evidence.case import Case, Life, word_ranks
+from l4tui.engine.evidence.case import Case, Life, excerpt, word_ranks
 from l4tui.engine.evidence.deaths import TERM, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.waiting import timed_out, victims
 from l4tui.engine.library.pattern import Blames, Role
-from l4tui.engine.model import NO_TIME, UNKNOWN
+from l4tui.engine.model import NO_TIME, UNKNOWN, Level
 
 KIND = "silence"
 MOST = 0.6  # share of ranks that must have written the line that a silent one lacks
@@ -26,13 +28,13 @@ def judge(case: Case) -> list[Finding]:
     return [
         *_frozen(case),
         *_lacks_report(case),
+        *_lacks_warning(case),
         *_was_elsewhere(case),
         *_vanished(case),
         *_mute_node(case),
         *_stopped(case),
         *_left_behind(case),
         *_before_the_wait(case),
-        *_absent(case),
     ]
 
 
@@ -82,6 +84,37 @@ def _lacks_report(case: Case) -> list[Finding]:
     words = f"wrote none of the reports that {len(reported)} peers wrote"
     strength = Strength.WEAK if explained else Strength.STRONG
     return [_stuck(case, r, strength, words) for r in silent if r not in stopped]
+
+
+def _lacks_warning(case: Case) -> list[Finding]:
+    """After their last step most ranks warn of one and the same thing; accuse the few that say nothing at all since."""
+    j = case.journal
+    total = len(case.ranks)
+    if case.completed or total < 3:
+        return []
+    last = {r: life.last_marked_row for r, life in case.lives.items()}
+    rows = np.flatnonzero(case.mask & (j.rank >= 0) & (j.level >= Level.WARNING) & (j.event >= 0))
+    writers: dict[int, dict[int, int]] = defaultdict(dict)
+    for row in rows.tolist():
+        if row > last.get(int(j.rank[row]), UNKNOWN):
+            writers[int(j.event[row])].setdefault(int(j.rank[row]), row)
+    for told in sorted(writers.values(), key=len, reverse=True):
+        silent = [r for r in case.ranks if r not in told and _ended_before(case, r, list(told.values()))]
+        if len(told) >= MOST * total and len(told) + len(silent) == total and 0 < len(silent) <= FEW * total:
+            words = f"says nothing while {len(told)} peers warn: {excerpt(j.text(next(iter(told.values()))))}"
+            return [_stuck(case, r, Strength.STRONG, words) for r in silent]
+    return []
+
+
+def _ended_before(case: Case, rank: int, rows: list[int]) -> bool:
+    """Tell whether a rank's last line came before those rows: by place in its own source, else by time."""
+    j = case.journal
+    last = int(case.rows_of(rank)[-1])
+    beside = [row for row in rows if j.source[row] == j.source[last]]
+    if beside:
+        return last < min(beside)
+    times = [int(j.clock[row]) for row in rows]
+    return bool(NO_TIME not in times and j.clock[last] != NO_TIME and j.clock[last] < min(times))
 
 
 def _was_elsewhere(case: Case) -> list[Finding]:
@@ -296,70 +329,3 @@ def _habit(case: Case, life: Life) -> float:
     times = j.time[here]
     times = times[times != NO_TIME]
     return float(np.quantile(np.diff(np.sort(times)), 0.95)) if len(times) > 2 else 0.0
-
-
-def _absent(case: Case) -> list[Finding]:
-    """Ranks that should exist and never wrote a line before the others gave up."""
-    missing = [s for s in case.sightings if s.pattern.blames is Blames.ABSENT]
-    gave_up = [s.row for s in missing] or list(victims(case).values())
-    began = any(life.marked >= 0 for life in case.lives.values())
-    if not gave_up or case.world <= 0 or (began and not missing):
-        return []
-    end = _last_time(case, {int(case.journal.source[r]) for r in gave_up})
-    world = case.world
-    waited = {int(case.journal.rank[row]) for row in gave_up if _only_failed(case, row)}
-    late = [r for r in range(world) if r not in waited and _came_after(case, r, int(end), min(gave_up))]
-    if not 0 < len(late) <= (FEW * world if not missing else world - 1):
-        return []
-    running = len(case.ticks) > 0  # iterations were told, by processes that the log does not tell apart
-    cause, rows = "network" if missing or not running else "hang", tuple(s.row for s in missing)
-    words = "is not among those that waited" if running and not missing else "never joined"
-    words = words if not any(r in case.ranks for r in late) else "joined only after its peers gave up"
-    return [
-        Finding(
-            KIND,
-            Strength.STRONG,
-            f"{word_ranks([r])} {words}",
-            r,
-            None,
-            rows or _first_rows(case, late),
-            True,
-            UNKNOWN,
-            "init" if missing or not running else "",
-            cause,
-        )
-        for r in late
-    ]
-
-
-def _last_time(case: Case, sources: set[int]) -> int:
-    """Latest time in these sources: a traceback has none of its own, and a wait before it may have been long."""
-    j = case.journal
-    times = j.time[np.isin(j.source, list(sources)) & (j.time != NO_TIME)]
-    return int(times.max()) if len(times) else NO_TIME
-
-
-def _first_rows(case: Case, late: list[int]) -> tuple[int, ...]:
-    """First row of the nodes of these ranks, and the first that one of them wrote."""
-    j = case.journal
-    nodes = [j.nodes.index(node) for node in {case.node_of(r) for r in late} if node in j.nodes]
-    firsts = [np.flatnonzero(case.mask & np.isin(j.rank, late))[:1]]
-    firsts += [np.flatnonzero(case.mask & (j.node == node))[:1] for node in nodes]
-    return tuple(sorted({int(r) for rows in firsts for r in rows}))
-
-
-def _only_failed(case: Case, row: int) -> bool:
-    """Tell whether a rank's first words are that it gave up: it waited with its peers, whoever of them wrote first."""
-    rows = case.rows_of(int(case.journal.rank[row]))
-    before = rows[rows < row]
-    return not case.journal.calm[before].any()
-
-
-def _came_after(case: Case, rank: int, end: int, row: int) -> bool:
-    j = case.journal
-    rows = case.rows_of(rank)
-    if not len(rows):
-        return True
-    if j.source[rows[0]] == j.source[row]:
-        return bool(rows[0] > row)
-    return end != NO_TIME and bool(j.clock[rows[0]] > end)

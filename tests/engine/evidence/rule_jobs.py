@@ -218,6 +218,25 @@ def absent(which: int, who: int, world: int, step: int) -> list[Said]:
     return [*lines, *raised(others(who, world)[which], text, stage="init")]
 
 
+def never_came(which: int, who: int, world: int, step: int) -> list[Said]:
+    nodes = [f"n{n}" for n in range(world // 4)]
+    given = (" ".join(nodes), ", ".join(nodes), f"n[0-{len(nodes) - 1}]")[which]
+    text = (
+        "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError",
+        "RuntimeError: Rendezvous timed out before the minimum number of nodes joined",
+        "torch.distributed.elastic.rendezvous.api.RendezvousClosedError",
+    )[which]
+    head = ("Running on nodes: ", "Allocated hosts: ", "SLURM_JOB_NODELIST=")[which] + given
+    came = [n for n in nodes if n != f"n{who // 4}"]
+    return [Said(head, launcher=True), *(launcher(t, n) for n in came for t in ("agent starts", text))]
+
+
+def lacks_warning(which: int, who: int, world: int, step: int) -> list[Said]:
+    text = ("all_reduce pending since 600 s", "no answer of the collective yet", "queue has not moved for 5 min")[which]
+    lines = [*steps(range(world), step), said(who, "sorting the local index", step)]
+    return lines + [said(r, text, step + 60, level=Level.WARNING) for r in others(who, world)]
+
+
 def own_error(which: int, who: int, world: int, step: int) -> list[Said]:
     return [
         *steps(range(world), step),

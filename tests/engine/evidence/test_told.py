@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from l4tui.engine.evidence.record import Said
+from l4tui.engine.diagnosis import diagnose
+from l4tui.engine.evidence.record import Said, journal_of
+from l4tui.engine.homes import spell
 from l4tui.engine.model import Level
-from tests.engine.evidence.jobs import accused, closed, launcher, said, steps, told
+from tests.engine.evidence.jobs import LIBRARY, accused, closed, launcher, said, steps, timed_out, told
 
 EIGHT = range(8)
+UNOWNED = [
+    Said(t)
+    for t in ("Traceback (most recent call last):", '  File "/w/t.py", line 3, in f', "    f()", "ValueError: bad")
+]
 
 
 @pytest.mark.parametrize(
@@ -68,3 +74,46 @@ def test_whom_mpiexec_killed_beside_a_crash_is_innocent() -> None:
 def test_an_exit_that_mpiexec_tells_is_no_signal() -> None:
     lines = steps(EIGHT, 9) + block(6, "EXIT CODE: 1")
     assert accused(lines) != [6] or told(lines).verdict.cause != "killed"
+
+
+def test_an_error_that_no_entry_knows_counts_where_it_is_a_ranks_last_word() -> None:
+    lines = [*steps(EIGHT, 9), said(5, "cannot make sense of sample 812", 10, level=Level.ERROR)]
+    lines += [*closed(2, 10), *closed(7, 10), *closed(0, 10)]
+    assert accused(lines) == [5]
+
+
+def test_an_error_after_which_the_rank_went_on_is_nobodys_last_word() -> None:
+    lines = [*steps(EIGHT, 9), said(5, "cannot make sense of sample 812", 10, level=Level.ERROR)]
+    lines += [*steps(EIGHT, 14, first=10), *closed(2, 15), *closed(7, 15), *closed(0, 15)]
+    assert 5 not in accused(lines)
+
+
+def test_the_one_that_ended_by_an_error_raised_what_no_rank_owns() -> None:
+    lines = [*steps(EIGHT, 9), *closed(0, 10), *closed(1, 10), launcher("Rank 5 crashed with exit code 1")]
+    assert accused([*lines, *UNOWNED]) == [5]
+
+
+def test_of_two_that_ended_by_errors_none_is_known_to_have_raised() -> None:
+    ends = [launcher(f"Rank {r} crashed with exit code 1") for r in (5, 6)]
+    lines = [*steps(EIGHT, 9), *closed(0, 10), *closed(4, 10)]
+    assert accused([*lines, *ends, *UNOWNED]) == []
+
+
+def test_the_machine_explains_what_its_rank_did_last() -> None:
+    lines = [*steps(EIGHT, 9), said(5, "prefetch depth 2", 10)]
+    lines += [x for r in EIGHT if r != 5 for x in timed_out(r, 10)]
+    lines += [Said("NVRM: Xid (PCI:0000:ab:00): 79, pid=5, GPU has fallen off the bus", node="n1", level=Level.ERROR)]
+    found = told(lines)
+    starts = [lines[row].text for e in found.events if e.role == "initiating" for row in e.rows]
+    assert found.blame.accused == (5,) and [t[:4] for t in starts] == ["NVRM"]
+
+
+def test_a_node_that_never_came_has_the_ranks_of_its_place_in_the_list() -> None:
+    lines = [Said("SLURM_JOB_NODELIST=n[0-3]", launcher=True)]
+    lines += [launcher("torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", f"n{k}") for k in (0, 1, 3)]
+    found = diagnose(journal_of(lines, world_size=16), LIBRARY)
+    assert [c.node for c in found.blame.nodes] == ["n2"] and [c.rank for c in found.blame.ranks] == [8, 9, 10, 11]
+
+
+def test_names_of_nodes_as_schedulers_write_them() -> None:
+    assert spell("gpu[01-03,7],cn4 n5.local") == ("gpu01", "gpu02", "gpu03", "gpu7", "cn4", "n5.local")
