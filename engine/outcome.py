@@ -75,7 +75,7 @@ def _hangs(case: Case) -> bool:
     """Something waits for ever: a launcher that only started while another failed, or waiting without an end."""
     j = case.journal
     failed_sources = {int(j.source[s.row]) for s in case.roles(Role.INITIATING) if s.pattern.blames is Blames.NODE}
-    began = any(life.marked >= 0 for life in case.lives.values())
+    began = any(life.marked >= 0 for life in case.lives.values()) or len(case.ticks) > 0
     if failed_sources and not began and not case.ranks and len(j.sources) > 1:
         rest = set(np.unique(j.source).tolist()) - failed_sources
         told = {int(j.source[s.row]) for s in case.roles(Role.INITIATING, Role.CASCADE, Role.TEARDOWN)}

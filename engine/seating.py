@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
-from l4tui.engine.claims import Evidence
+from l4tui.engine.claims import Evidence, Seat
 from l4tui.engine.layout import Layout, Told, family
 
 
@@ -39,6 +39,10 @@ def _told(evidence: Evidence, layout: Layout, told: Told) -> Iterable[tuple[str,
     for (source, task), nodes in evidence.number_nodes.items():
         if family(evidence, source, True) in layout.global_numbers:
             yield from ((node, (task,)) for node in nodes)
+    for key, claimed in evidence.claims.items():
+        node = key.node or layout.places.node_of.get(key.source) if isinstance(key, Seat) else None
+        if node is not None and len(claimed.strong) == 1:
+            yield node, claimed.strong
     per_node = told.ranks_per_node or (next(iter(evidence.per_node)) if len(evidence.per_node) == 1 else 0)
     if per_node <= 0:
         return

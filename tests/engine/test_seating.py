@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from l4tui.engine.discovery import discover
@@ -9,9 +10,13 @@ from l4tui.engine.job import Job
 
 
 def seats(tmp_path: Path, *lines: str) -> dict[str, list[int]]:
-    path = tmp_path / "job.log"
-    path.write_text("".join(f"{line}\n" for line in lines))
-    job = Job(discover([str(path)]).whole().sources)
+    return seats_of(tmp_path, {"job.log": lines})
+
+
+def seats_of(tmp_path: Path, files: Mapping[str, Iterable[str]]) -> dict[str, list[int]]:
+    for name, lines in files.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    job = Job(discover([str(tmp_path / name) for name in files]).whole().sources)
     job.read_all()
     found = {node: list(ranks) for node, ranks in job.snapshot().node_ranks.items()}
     job.close()
@@ -47,3 +52,10 @@ def test_nothing_is_left_where_a_node_is_half_told(tmp_path: Path) -> None:
     lines = spoken({"n0": [0, 1], "n1": [2]}) + [f"n2: loading part {p}" for p in range(8)]
     found = seats(tmp_path, "n0: using world size: 6", *lines)
     assert found.get("n2", []) == []
+
+
+def test_agents_that_tell_their_ranks_seat_workers_that_say_no_name(tmp_path: Path) -> None:
+    head = "INFO:torch.distributed.elastic.agent.server.api:[default] Rendezvous complete for workers. Result:"
+    chatter = [f"Epoch: [1][{b}/90]\tLoss 2.{b}" for b in range(20)]
+    files = {f"ft-worker-{k}.log": [head, f"  global_ranks=[{k}]", *chatter] for k in range(3)}
+    assert seats_of(tmp_path, files) == {f"ft-worker-{k}": [k] for k in range(3)}
