@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from l4tui.engine.claims import Evidence, Seat, host, in_tree
@@ -46,6 +46,21 @@ def _by_banners(evidence: Evidence) -> dict[int, str]:
     banners = {source: next(iter(hosts)) for source, hosts in evidence.banners.items() if len(hosts) == 1}
     whole = len(banners) > 1 and len(set(banners.values())) == len(banners) and tagged <= set(banners)
     return banners if whole else {}
+
+
+def is_one_node(evidence: Evidence, sources: set[int], era: int, firsts: Sequence[set[int]]) -> bool:
+    """Say whether sources that no node is named for hold one: each of its local ranks tells one rank.
+
+    All nodes run one program, so another node's ranks would tell theirs too, unless only the first node's do. `firsts`:
+    for each local rank, what its ranks say that local rank 0 is.
+    """
+    if len(firsts) < 2 or any(len(one) != 1 or one != firsts[0] for one in firsts):
+        return False
+    launchers = {pid for source in sources for pid in evidence.agents.get((source, era), ())}
+    hosts = {name for source in sources for name in evidence.hosts.get(source, ())}
+    if len(launchers) > 1 or len(hosts) > 1:
+        return False
+    return firsts[0] != {0} or (len(launchers) == 1 and len(hosts) == 1)
 
 
 def together(source: int, name: SourceName | None) -> int | str:

@@ -7,7 +7,8 @@ Rules, and why they hold:
   agrees with a number above 0 (under a node index t > 0 no rank can be t once a node has two ranks).
 - torchrun gives the ranks of one agent in one run of consecutive numbers (torch/distributed/elastic/agent:
   `_assign_worker_ranks` adds the local rank to the agent's first rank), so one taught pair (local, rank) places all of
-  the agent's local ranks. The agent must be one: named by its host, run folder or number, or alone in its source.
+  the agent's local ranks. The agent must be one: named by its host, run folder or number, or alone in its source,
+  which then tells one rank for each of its local ranks (`hosts.is_one_node`).
 - Where nothing shows a second node or agent, the one agent's first rank is 0.
 - Agents with numbers and nothing else to go by have ranks in that order, but not after a restart or against the order
   of their hosts' names: then a dynamic rendezvous may have sorted them.
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from l4tui.engine.claims import Claimed, Evidence, Key, Number, Origin, Seat, in_tree
-from l4tui.engine.hosts import Places, nodes_of_sources, together
+from l4tui.engine.hosts import Places, is_one_node, nodes_of_sources, together
 from l4tui.engine.model import UNKNOWN
 
 
@@ -286,7 +287,7 @@ class _Decision:
         taught: dict[Agent, int] = {}
         denied: set[Agent] = set()
         for agent, locals_ in self.agents.items():
-            if agent.kind == "source" and not alone:
+            if agent.kind == "source" and not alone and not self._is_one_node(agent, locals_):
                 continue
             found = self._base(agent, locals_)
             if found is None:
@@ -298,6 +299,14 @@ class _Decision:
             denied.add(agent)
         taught = {agent: base for agent, base in taught.items() if agent not in denied}
         return taught | self._constant(taught, denied)
+
+    def _is_one_node(self, agent: Agent, locals_: Mapping[int, list[tuple[Seat, Claimed]]]) -> bool:
+        sources = {seat.source for seats in locals_.values() for seat, _ in seats}
+        firsts = [
+            {rank - local for seat, told in seats for rank in self._strong(seat, told) or self._weak(seat.era, told)}
+            for local, seats in locals_.items()
+        ]
+        return is_one_node(self.evidence, sources, agent.era, firsts)
 
     def _base(self, agent: Agent, locals_: Mapping[int, list[tuple[Seat, Claimed]]]) -> int | None:
         """Return the agent's first rank, UNKNOWN where nothing tells it, None where claims disagree."""

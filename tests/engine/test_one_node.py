@@ -1,0 +1,54 @@
+"""One node's log of a job of many, opened alone: its local ranks have ranks when each of them tells its own."""
+
+from pathlib import Path
+
+from l4tui.engine.discovery import discover
+from l4tui.engine.job import Job
+
+AGENT = "W0302 09:00:01.378000 {pid} torch/distributed/run.py:792] Setting OMP_NUM_THREADS for each process to be 1"
+
+
+def node(first: int, host: str, *, agent: int = 3930, tellers: int = 4) -> list[str]:
+    """Return what a torchrun agent with four local ranks prints; `tellers` of them say which of 64 ranks they are."""
+    lines = [AGENT.format(pid=agent)]
+    for local in range(tellers):
+        pid = agent + 100 * local
+        lines.append(f"[default{local}]:process group: rank={first + local} world_size=64")
+        lines.append(f"[default{local}]:{host}:{pid}:{pid + 9} [{local}] NCCL INFO NCCL_SOCKET_IFNAME set to ib0")
+    lines += [f"[default{k % 4}]:step {k // 4} took {200 + k % 7} ms" for k in range(40)]
+    return lines
+
+
+def ranks(path: Path, lines: list[str]) -> set[int]:
+    """Return the ranks of the lines that tell of steps."""
+    path.write_text("".join(f"{line}\n" for line in lines))
+    job = Job(discover([str(path)]).choose(0).sources)
+    job.read_all()
+    snap = job.snapshot()
+    job.close()
+    return {int(snap.rank(entry)) for entry in range(snap.length) if b"step" in snap.raw(entry)}
+
+
+def test_a_node_whose_ranks_all_tell_theirs_is_alone_in_its_log(tmp_path):
+    assert ranks(tmp_path / "job.log", node(8, "trn53")) == {8, 9, 10, 11}
+    assert ranks(tmp_path / "job.log", node(0, "trn52")) == {0, 1, 2, 3}
+
+
+def test_logs_of_two_nodes_in_one_file_have_no_ranks(tmp_path):
+    assert ranks(tmp_path / "job.log", node(8, "trn53") + node(12, "trn54", agent=4100)) == {-1}
+
+
+def test_a_second_host_or_launcher_means_a_second_node_whatever_its_ranks_say(tmp_path):
+    silent = node(12, "trn54", agent=4100, tellers=0)
+    assert ranks(tmp_path / "job.log", node(8, "trn53") + silent) == {-1}
+    other = "[default1]:trn54:77:78 [1] NCCL INFO NCCL_SOCKET_IFNAME set to ib0"
+    assert ranks(tmp_path / "job.log", [*node(8, "trn53"), other]) == {-1}
+
+
+def test_one_rank_that_tells_its_number_does_not_tell_the_others(tmp_path):
+    assert ranks(tmp_path / "job.log", node(8, "trn53", tellers=1)) == {-1}
+
+
+def test_the_first_node_alone_may_be_the_only_one_that_tells(tmp_path):
+    told = [line for line in node(0, "trn52") if "NCCL" not in line and "OMP" not in line]
+    assert ranks(tmp_path / "job.log", told) == {-1}
