@@ -53,7 +53,7 @@ def _listed(case: Case) -> list[Finding]:
                     Strength.STRONG if at_end else Strength.WEAK,
                     f"in a table of all ranks {word_ranks([rank])} has {value[:80]}, the others have {usual[:80]}",
                     rank,
-                    rows=(row,),
+                    rows=tuple(t[rank][1] for t in tables if rank in t and t[rank][0] == value),
                     root=True,
                     iteration=int(case.journal.iteration[row]),
                     cause="desync",
