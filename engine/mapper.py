@@ -16,6 +16,7 @@ from l4tui.engine.crowds import Crowds
 from l4tui.engine.digits import WIDEST
 from l4tui.engine.facts import teaches
 from l4tui.engine.formats import Dialect, Parser, may_cut, midline_suspects
+from l4tui.engine.formats.parser import HEAD
 from l4tui.engine.glance import Glance
 from l4tui.engine.keys import LONGEST_KEY, Keys, key_of, volatile_key
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Parse, Speaker
@@ -224,7 +225,7 @@ class Mapper:
 
     def _parse(self, line: bytes) -> Parse:
         parse = self.parser.parse(line)
-        if not parse.teaches and teaches(line[parse.text_at :]):
+        if len(line) > HEAD and not parse.teaches and teaches(line[parse.text_at :]):  # the parser saw no more
             parse = replace(parse, teaches=True)
         return parse
 

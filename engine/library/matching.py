@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from l4tui.engine.library.loading import Library
 from l4tui.engine.library.pattern import Pattern, zero_digits
 
 LINES_PER_SHAPE = 4000  # of a flood the first lines count; later ones repeat them
+TOGETHER = 1000  # texts that are searched as one
 SECONDS_PER_PATTERN = 1.0  # a person's pattern that takes longer is left out of the rest of the scan
 
 
@@ -39,11 +42,11 @@ class Scan:
 def scan(journal: Journal, library: Library, clock: Callable[[], float] = time.perf_counter) -> Scan:
     """Match the library against every shape and, where a key is present, against its lines."""
     wanted: dict[int, list[Pattern]] = {}
-    for shape, text in journal.samples.items():
-        zeroed = zero_digits(text)
-        found = [p for p in library.patterns if p.may_match(zeroed)]
-        if found:
-            wanted[shape] = found
+    shapes = list(journal.samples)
+    for begin in range(0, len(shapes), TOGETHER):
+        some = shapes[begin : begin + TOGETHER]
+        found = _that_may_match([zero_digits(journal.samples[shape]) for shape in some], library.patterns)
+        wanted.update((shape, patterns) for shape, patterns in zip(some, found, strict=True) if patterns)
     if not wanted:
         return Scan(())
     rows = _rows_of(journal.shape, np.array(list(wanted), dtype=np.int64))
@@ -54,6 +57,29 @@ def scan(journal: Journal, library: Library, clock: Callable[[], float] = time.p
         if hit is not None:
             hits.append(hit)
     return Scan(tuple(hits), tuple(name for name, seconds in spent.items() if seconds > SECONDS_PER_PATTERN))
+
+
+def _that_may_match(texts: Sequence[str], patterns: Sequence[Pattern]) -> list[list[Pattern]]:
+    """Return of each text the patterns one of whose keys it holds: each key is looked for in all texts at once."""
+    joined = "\0".join(texts)
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    found: list[set[int]] = [set() for _ in texts]
+    for key, numbers in _by_key(patterns).items():
+        at = joined.find(key)
+        while at >= 0:
+            which = bisect_right(starts, at) - 1
+            found[which].update(numbers)
+            at = joined.find(key, starts[which + 1])
+    always = {number for number, pattern in enumerate(patterns) if not pattern.keys}
+    return [[patterns[number] for number in sorted(numbers | always)] for numbers in found]
+
+
+def _by_key(patterns: Sequence[Pattern]) -> dict[str, list[int]]:
+    out: dict[str, list[int]] = {}
+    for number, pattern in enumerate(patterns):
+        for key in pattern.keys:
+            out.setdefault(key, []).append(number)
+    return out
 
 
 def _rows_of(shape: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
