@@ -28,7 +28,7 @@ Bits = NDArray[np.bool_]
 
 
 class Columns:
-    """Rows under construction: 26 bytes each, and 4 for their set."""
+    """Rows under construction: 34 bytes each, and 4 for their set."""
 
     def __init__(self) -> None:
         self.block = np.zeros(1024, np.int32)
@@ -36,6 +36,7 @@ class Columns:
         self.occurrence = np.zeros(1024, np.uint8)
         self.flags = np.zeros(1024, np.uint8)
         self.first = np.zeros(1024, np.int64)
+        self.when = np.zeros(1024, np.int64)  # time of the first line, as its source's times never fall
         self.count = np.zeros(1024, np.int32)
         self.wording = np.zeros(1024, np.int32)
 
@@ -74,6 +75,7 @@ class RowBuilder:
         self._filled: set[int] = set()  # sources that such entries stand in
         self._filled_to = NO_TIME  # latest time of those that are final
         self._order = np.zeros(0, np.int32)
+        self._earlier: list[Ints] = []  # rows whose first line is another since they were ordered
         self._made: RowTable | None = None  # the last one
 
     def update(self, snap: Snapshot, most: int = 0) -> RowTable:
@@ -119,7 +121,8 @@ class RowBuilder:
             iteration[rows] = self.timeline.at(snap.clock[entries[rows]])
             self._filled.update(np.unique(snap.source_of(entries[rows])).tolist())
         for at in range(0, len(entries), BATCH):
-            self._add(snap, entries[at : at + BATCH], iteration[at : at + BATCH])
+            some = slice(at, at + BATCH)
+            self._add(snap, entries[some], iteration[some], times[some])
         waits = filled & (times > self.timeline.latest - SLACK_NS)
         self._pending, self._pending_times = entries[waits], times[waits]
         final = times[filled & ~waits]
@@ -156,18 +159,18 @@ class RowBuilder:
         self.sets.take(rows[gone], snap.speaker[leads[gone]].astype(np.int64))
         self._row[self._pending] = -1
 
-    def _add(self, snap: Snapshot, entries: Ints, iteration: Ints) -> None:
-        """Put a batch into rows."""
+    def _add(self, snap: Snapshot, entries: Ints, iteration: Ints, times: Ints) -> None:
+        """Put a batch into rows, in the order of its times."""
         is_lead = _is_lead(snap, entries)
         leads = entries[is_lead]
         if len(leads):
-            self._row[leads] = self._place(snap, leads, iteration[is_lead])
+            self._row[leads] = self._place(snap, leads, iteration[is_lead], times[is_lead])
         rest = entries[~is_lead]
         rows = self._row[snap.record[rest]]
         self._row[rest] = rows
         np.maximum.at(self._block_last, self._columns.block[rows], rest)
 
-    def _place(self, snap: Snapshot, leads: Ints, iteration: Ints) -> Ints:
+    def _place(self, snap: Snapshot, leads: Ints, iteration: Ints, times: Ints) -> Ints:
         """Return the row of every lead; makes the rows that are new."""
         speaker = snap.speaker[leads].astype(np.int64)
         plan = snap.plan[leads]
@@ -187,7 +190,8 @@ class RowBuilder:
         first[local[::-1]] = np.arange(len(leads))[::-1]  # the last assignment stays: the earliest lead
         pair = np.searchsorted(offset, used, "right") - 1
         nth = used - offset[pair]
-        rows = self._rows_of(groups.block[pair], groups.signature[pair], nth, leads[first[used]], first[used])
+        rows = self._rows_of(groups.block[pair], groups.signature[pair], nth, first[used])
+        self._begin(rows, leads[first[used]], times[first[used]])
         number = np.empty(len(counts), np.int64)
         number[used] = rows
         out = number[local]
@@ -211,12 +215,12 @@ class RowBuilder:
             at, rows = at[rows >= 0], rows[rows >= 0]
         return base
 
-    def _rows_of(self, block: Ints, signature: Ints, nth: Ints, entry: Ints, when: Ints) -> Ints:
-        """Return row ids of keys; new ones are numbered in the order in which they were first written."""
+    def _rows_of(self, block: Ints, signature: Ints, nth: Ints, turn: Ints) -> Ints:
+        """Return row ids of keys; new ones are numbered in the order of the batch's turns."""
         keys = _keys(block, signature, nth)
         rows = self._index.find(keys)
         new = np.flatnonzero(rows < 0)
-        new = new[np.argsort(when[new], kind="stable")]
+        new = new[np.argsort(turn[new], kind="stable")]
         rows[new] = self.rows + np.arange(len(new))
         self.rows += len(new)
         self._index.add(keys[new], rows[new])
@@ -229,10 +233,17 @@ class RowBuilder:
         folds = self._signatures.folds(signature[new])
         flags = folds * np.uint8(RowFlag.FOLDED) + self._signatures.apart(signature[new]) * np.uint8(RowFlag.APART)
         self._columns.flags[at] = flags + (nth[new] == FLOOD) * np.uint8(RowFlag.FLOODED)
-        empty = rows[self._columns.count[rows] == 0]
-        self._columns.first[empty] = entry[self._columns.count[rows] == 0]
-        self._columns.wording[empty] = -1
         return rows
+
+    def _begin(self, rows: Ints, entry: Ints, time: Ints) -> None:
+        """Let rows begin at these lines where they hold none yet, or later ones: sources are read one after another."""
+        c = self._columns
+        empty = c.count[rows] == 0
+        earlier = ~empty & (time < c.when[rows])
+        begins = np.flatnonzero(empty | earlier)
+        c.first[rows[begins]], c.when[rows[begins]] = entry[begins], time[begins]
+        c.wording[rows[empty]] = -1
+        self._earlier.append(rows[earlier])
 
     def _note(
         self, snap: Snapshot, rows: Ints, of_lead: Ints, counts: Ints, plan: Ints, speaker: Ints
@@ -296,17 +307,22 @@ class RowBuilder:
         )
 
     def _ordered(self, block: NDArray[np.int32], blocks: Blocks) -> NDArray[np.int32]:
-        """Return the rows by block, in it by id; only blocks from the first with new rows on are sorted."""
-        old = self._order
-        if len(old) == self.rows:
+        """Return the rows by block, in it by their first lines; blocks before the first changed one stay."""
+        old, earlier = self._order, np.concatenate((*self._earlier, _NOTHING))
+        self._earlier = []
+        if len(old) == self.rows and not len(earlier):
             return old
         place = np.argsort(np.argsort(block_keys(blocks), kind="stable"), kind="stable")[block]
         new = np.arange(len(old), self.rows, dtype=np.int32)
-        keep = int(np.searchsorted(place[old], place[new].min()))
+        since = min(place[new].min(initial=len(blocks.first)), place[earlier].min(initial=len(blocks.first)))
+        keep = int(np.searchsorted(place[old], since))
         tail = np.concatenate((old[keep:], new))
-        tail = tail[np.lexsort((tail, place[tail]))]
+        tail = tail[np.lexsort((tail, self._columns.when[tail], place[tail]))]
         self._order = np.concatenate((old[:keep], tail)).astype(np.int32)
         return self._order
+
+
+_NOTHING = np.empty(0, np.int64)
 
 
 def _keys(block: Ints, signature: Ints, nth: Ints | int) -> Ints:

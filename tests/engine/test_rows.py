@@ -161,6 +161,26 @@ def test_sources_without_markers_follow_the_others(tmp_path: Path, pieces: int) 
     assert sorted(found) == [-1, *range(2, 20)]
 
 
+def test_files_read_one_after_another_stand_in_order_of_time(tmp_path: Path) -> None:
+    """A later file tells what came first: rows and their first lines are those of a reading all at once."""
+    parts = [
+        [(30, "store closed"), (40, "cache flushed")],
+        [(10, "shard opened"), (20, "store closed"), (50, "cache flushed")],
+    ]
+    for rank, ends in enumerate(parts):
+        lines = [f"{stamp(1)} - INFO - t.py:1 - iteration 1/9 | loss 1.0"]
+        lines += [f"{stamp(1 + ms / 1000)} - INFO - {part[:3]}.py:2 - {part}" for ms, part in ends]
+        (tmp_path / f"rank{rank}.log").write_text("".join(f"{line}\n" for line in lines))
+    snap = read(tmp_path).snapshot()
+    builder = RowBuilder()
+    builder.update(snap, 3)  # the first file
+    table = builder.update(snap)
+    texts = [text for _, _, text in shown(snap, table)]
+    assert texts == ["iteration 1/9 | loss 1.0", "shard opened", "store closed", "cache flushed"]
+    assert snap.rank(table.first[table.order]).tolist() == [0, 1, 1, 0]
+    assert shown(snap, RowBuilder().update(snap)) == shown(snap, table)
+
+
 def test_view_unfolds_and_finds(tmp_path: Path) -> None:
     snap = read(tmp_path / "job.log", trainer(3)).snapshot()
     table = RowBuilder().update(snap)

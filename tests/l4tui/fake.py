@@ -161,6 +161,7 @@ class FakeJob:
     def __init__(self, length: int = 1000, odd: dict[int, str] | None = None) -> None:
         self.odd = odd or {}
         self.unfinished: tuple[str, bytes] | None = None
+        self.behind = 0
         self.troubles: tuple[str, ...] = ()
         self._state = FakeSnapshot(length, odd=self.odd)
         self._news = Event()
