@@ -55,6 +55,7 @@ class Claimed:
 
     strong: set[int] = field(default_factory=set)
     weak: set[int] = field(default_factory=set)
+    spoken: set[int] = field(default_factory=set)  # of them, what lines of its own say
 
     def add(self, rank: int, grade: Grade) -> bool:
         """Add a claim; say whether it is new."""
@@ -135,6 +136,7 @@ class Evidence:
         self.seated: dict[tuple[int, int], set[int]] = defaultdict(set)  # (source, number) → local ranks
         self.seat_pids: dict[Seat, set[int]] = defaultdict(set)
         self.dead: dict[int, set[int]] = defaultdict(set)  # per source: pids that the agent stopped or lost
+        self.shown_in: dict[int, set[int]] = defaultdict(set)  # rank → sources whose prefixes say it
         self.rank_nodes: dict[int, set[str]] = defaultdict(set)
         self.rank_locals: dict[int, set[int]] = defaultdict(set)
         self.number_nodes: dict[tuple[int, int], set[str]] = defaultdict(set)  # (source, task)
@@ -196,9 +198,10 @@ class Evidence:
             if not isinstance(key, Process) and self._open_key(key):  # seats and numbers count, unclaimed too
                 self.version += 1
         if 0 <= speaker.rank <= LARGEST:
-            self._claim(keys, speaker.rank, Grade.STRONG)
+            self._put(self.shown_in[speaker.rank], speaker.source)
+            self._claim(keys, speaker.rank, Grade.STRONG, spoken=True)
         if 0 <= speaker.self_rank <= LARGEST:
-            self._claim(keys, speaker.self_rank, Grade.WEAK)
+            self._claim(keys, speaker.self_rank, Grade.WEAK, spoken=True)
             self._put(self.origins[who.era, speaker.self_rank], _origin(speaker, who))
         return who
 
@@ -206,12 +209,10 @@ class Evidence:
         """Take up a fact."""
         source = fact.speaker.source
         who = self.shown(fact.speaker)
-        if fact.world_size > 0:
-            self._put(self.worlds, fact.world_size)
-        if fact.nodes > 0:
-            self._put(self.nodes_told, fact.nodes)
-        if fact.per_node > 0:
-            self._put(self.per_node, fact.per_node)
+        numbers = ((self.worlds, fact.world_size), (self.nodes_told, fact.nodes), (self.per_node, fact.per_node))
+        for where, number in numbers:
+            if number > 0:
+                self._put(where, number)
         if fact.about is About.WRITER:
             if not fact.speaker.launcher:
                 self._of_writer(fact, who)
@@ -252,12 +253,11 @@ class Evidence:
         if fact.rank < 0:
             return
         if fact.comm_size >= 0:
-            member = Member(fact.comm_id, keys, fact.rank)
-            if member not in self.comms[fact.comm_size]:
-                self.comms[fact.comm_size][member] = None
-                self.version += 1
+            known = len(self.comms[fact.comm_size])
+            self.comms[fact.comm_size].setdefault(Member(fact.comm_id, keys, fact.rank))
+            self.version += len(self.comms[fact.comm_size]) > known
             return
-        self._claim(keys, fact.rank, fact.grade)
+        self._claim(keys, fact.rank, fact.grade, spoken=True)
         self._place(fact.rank, node, local)
 
     def _of_process(self, fact: Fact, who: Shown) -> None:
@@ -342,10 +342,12 @@ class Evidence:
             keys.append(Process(speaker.source, era, node, pid))
         return tuple(keys)
 
-    def _claim(self, keys: tuple[Key, ...], rank: int, grade: Grade) -> None:
+    def _claim(self, keys: tuple[Key, ...], rank: int, grade: Grade, spoken: bool = False) -> None:
         for key in keys:
             sure = self.confirms is not None and self.confirms(key, rank, grade)
             self._open_key(key)
+            if spoken:
+                self.claims[key].spoken.add(rank)
             if not self.claims[key].add(rank, grade):
                 continue
             if sure:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from l4tui.engine.claims import Evidence, Seat, host, in_tree
+from l4tui.engine.claims import Evidence, Number, Seat, host, in_tree
 from l4tui.engine.model import SourceName
 
 
@@ -68,3 +68,21 @@ def together(source: int, name: SourceName | None) -> int | str:
     return name.group if name is not None and name.group is not None else source
 
 
+def recounted(evidence: Evidence, places: Places) -> frozenset[int]:
+    """Return the sources of nodes that show the same ranks, 0 among them: each node counts its own."""
+    told: dict[str, set[int]] = defaultdict(set)
+    of_node: dict[str, set[int]] = defaultdict(set)
+    shown = [(source, rank) for rank, sources in evidence.shown_in.items() for source in sources]
+    shown += [(key.source, key.number) for key in evidence.claims if isinstance(key, Number) and key.in_label]
+    for source, rank in shown:
+        node = places.node_of.get(source)
+        if node is not None:
+            told[node].add(rank)
+            of_node[node].add(source)
+    alike: dict[frozenset[int], list[str]] = defaultdict(list)
+    for node, ranks in told.items():
+        if len(ranks) > 1 and 0 in ranks:
+            alike[frozenset(ranks)].append(node)
+    return frozenset(
+        source for nodes in alike.values() if len(nodes) > 1 for node in nodes for source in of_node[node]
+    )

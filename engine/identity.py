@@ -13,10 +13,11 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from l4tui.engine.agents import Agent, agent_of, family
 from l4tui.engine.claims import LARGEST, Claimed, Evidence, Key, Number, Process, Seat, Shown, process_id
 from l4tui.engine.facts import Fact, Grade
 from l4tui.engine.habits import Habits
-from l4tui.engine.layout import Agent, Contradiction, Layout, Told, agent_of, decide, family
+from l4tui.engine.layout import Contradiction, Layout, Told, decide
 from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
 from l4tui.engine.rankmap import NO_MAP, read_map
 from l4tui.engine.seating import seat
@@ -238,6 +239,8 @@ class Identity:
         counted = who.number >= 0 and family(self.evidence, speaker.source, who.in_label) in layout.global_numbers
         base = layout.bases.get(agent, UNKNOWN) if agent is not None else UNKNOWN
         if 0 <= speaker.rank <= LARGEST:
+            if speaker.source in layout.recounted:
+                return UNKNOWN
             placed = who.number if counted and who.in_label else base + who.local if base >= 0 else speaker.rank
             return speaker.rank if placed == speaker.rank else UNKNOWN
         if self.map is not NO_MAP:

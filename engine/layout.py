@@ -22,8 +22,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from l4tui.engine.claims import Claimed, Evidence, Key, Number, Origin, Seat, in_tree
-from l4tui.engine.hosts import Places, is_one_node, nodes_of_sources, together
+from l4tui.engine.agents import Agent, agent_of, family
+from l4tui.engine.claims import Claimed, Evidence, Key, Number, Origin, Seat
+from l4tui.engine.hosts import Places, is_one_node, nodes_of_sources, recounted
 from l4tui.engine.model import UNKNOWN
 
 
@@ -32,14 +33,6 @@ class Told(NamedTuple):
 
     ranks_per_node: int = 0
     world_size: int = 0
-
-
-class Agent(NamedTuple):
-    """What starts and numbers the processes of a node: kind is host, number, group or source."""
-
-    kind: str
-    name: str | int
-    era: int
 
 
 class Contradiction(NamedTuple):
@@ -58,6 +51,7 @@ class Layout:
     places: Places
     global_numbers: frozenset[tuple[bool, int | str]]  # families whose numbers are ranks
     refuted: frozenset[Number]  # numbers in file names that the text denies
+    recounted: frozenset[int]  # sources of nodes that each count their own ranks
     bases: Mapping[Agent, int]  # rank of local rank 0
     comm: Mapping[Key, int]
     lies: frozenset[tuple[int, int]]  # (era, self rank) that several claim
@@ -65,31 +59,6 @@ class Layout:
     only_node: str | None
     one_host: bool  # nothing shows a second host: a pid is one process
     contradictions: tuple[Contradiction, ...]
-
-
-def family(evidence: Evidence, source: int, in_label: bool) -> tuple[bool, int | str]:
-    """Return the set of numbers that mean the same: a step's labels, or all names of files."""
-    if not in_label:
-        return (False, 0)
-    name = evidence.names.get(source)
-    return (True, (name.group if name is not None and name.group is not None else source))
-
-
-def agent_of(seat: Seat, evidence: Evidence, places: Places) -> Agent:
-    """Return the agent that a seat belongs to: by host, else by number, else by run folder, else by source."""
-    node = seat.node or places.node_of.get(seat.source)
-    if node is not None:
-        return Agent("host", places.alias.get(node, node), seat.era)
-    if seat.number >= 0:
-        return Agent("number", seat.number, seat.era)
-    name = evidence.names.get(seat.source)
-    if name is not None and in_tree(name) and name.group is not None:
-        return Agent("group", name.group, seat.era)
-    if seat.source in evidence.consoles:
-        groups = {one.group for one in evidence.names.values() if in_tree(one)}
-        if len(groups) == 1:
-            return Agent("group", str(next(iter(groups))), seat.era)
-    return Agent("source", together(seat.source, name), seat.era)
 
 
 def decide(evidence: Evidence, told: Told) -> Layout:
@@ -117,13 +86,14 @@ class _Decision:
         for era, rank in sorted(self.lies):
             self.contradictions.append(Contradiction(rank, f"several writers say they are rank {rank} (attempt {era})"))
         self.comm = self._communicators()
+        self.recounted = recounted(self.evidence, self.places)
         self.global_numbers, self.refuted = self._meanings()
         self.agents = self._agents()
         self.hosts = self._all_hosts()
         self.single = self._is_single()
         bases = self._single_bases() if self.single else self._bases()
         return Layout(
-            self.world or UNKNOWN, self.single, self.places, self.global_numbers, self.refuted, bases,
+            self.world or UNKNOWN, self.single, self.places, self.global_numbers, self.refuted, self.recounted, bases,
             self.comm, self.lies, any(rank > 0 for _, rank in origins), self._only_node(), self._is_one_host(),
             tuple(self.contradictions),
         )  # fmt: skip
@@ -170,7 +140,7 @@ class _Decision:
                 locals_of[seat.source, seat.number].add(seat.local)
         good, refuted = set(), set()
         for name, keys in families.items():
-            if self._counts_ranks(name[0], keys, locals_of):
+            if not any(key.source in self.recounted for key in keys) and self._counts_ranks(name[0], keys, locals_of):
                 good.add(name)
                 named = (key for key in keys if not key.in_label)
                 refuted |= {key for key in named if self._strong(key, self.numbers[key]) - {key.number}}
@@ -303,10 +273,14 @@ class _Decision:
     def _is_one_node(self, agent: Agent, locals_: Mapping[int, list[tuple[Seat, Claimed]]]) -> bool:
         sources = {seat.source for seats in locals_.values() for seat, _ in seats}
         firsts = [
-            {rank - local for seat, told in seats for rank in self._strong(seat, told) or self._weak(seat.era, told)}
+            {rank - local for seat, told in seats for rank in self._spoken(seat, told)}
             for local, seats in locals_.items()
         ]
         return is_one_node(self.evidence, sources, agent.era, firsts)
+
+    def _spoken(self, seat: Seat, told: Claimed) -> set[int]:
+        """Return what its own lines say: a launcher's table is of one of the nodes whose lines stand here."""
+        return (self._strong(seat, told) or self._weak(seat.era, told)) & told.spoken
 
     def _base(self, agent: Agent, locals_: Mapping[int, list[tuple[Seat, Claimed]]]) -> int | None:
         """Return the agent's first rank, UNKNOWN where nothing tells it, None where claims disagree."""

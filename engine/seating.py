@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
+from l4tui.engine.agents import family
 from l4tui.engine.claims import Evidence, Seat
-from l4tui.engine.layout import Layout, Told, family
+from l4tui.engine.layout import Layout, Told
 
 
 def seat(

@@ -18,6 +18,11 @@ LARGEST = 1 << 20  # a larger number is no rank
 TWICE = 0.3  # share of what was said of a step that one number says again: two nodes' numbers
 _VALUES = re.compile(rb"\d[\d.,:e+-]*")
 _UP_TO_NUMBER = re.compile(rb"[^\d]{0,60}\d++(?!\.\d)")
+_TOLD = re.compile(
+    rb"\W*(?i:(?:is|was|has|are|did|does|will|got|not|no|never|still|now|already|again|also|only|and|but)\b|"
+    rb"reach|arriv|report|regist|acknowledg|finish|complet|ready|join|connect|respond|return|answer|miss|lost|fail|die|"
+    rb"exit|crash|hang|hung|stuck|stall|timed|slow|late|lag|behind|sent|receiv|want|need|ask|request|assign)"
+)
 MOST_KINDS = 64  # of things said
 
 
@@ -32,23 +37,39 @@ class Crew(NamedTuple):
         distinct = set(self.ids)
         return len(distinct) > 1 and max(distinct) == len(distinct) - 1
 
+    def is_block(self) -> bool:
+        """Say whether the numbers are all of 0 to n-1, or those of one node among nodes of as many."""
+        distinct = set(self.ids)
+        low = min(distinct, default=0)
+        return len(distinct) > 1 and low % len(distinct) == 0 and max(distinct) - low < len(distinct)
+
     def fills(self) -> bool:
-        """Say whether the numbers are about those of 0 to n-1."""
+        """Say whether the numbers are about those of 0 to n-1, or all of one node among nodes of as many."""
         distinct = set(self.ids)
         top = max(distinct, default=0)
-        return len(distinct) > 1 and 0 in distinct and top < LARGEST and 2 * len(distinct) > top
+        if len(distinct) < 2 or top >= LARGEST:
+            return False
+        return self.is_block() or (0 in distinct and 2 * len(distinct) > top)
 
-    def common(self) -> int:
-        """Count the kinds of things that many say, whatever their values and however one word differs."""
+    def kinds(self) -> list[Counter[int]]:
+        """Return who says each kind of thing how often, whatever its values and however one word differs."""
         kinds: list[list[bytes]] = []
         known: dict[bytes, int] = {}
-        said: dict[int, set[int]] = {}
+        said: dict[int, Counter[int]] = {}
         for number, text in zip(self.ids, self.texts, strict=True):
             thing = _VALUES.sub(b"0", text[:SAID])
             if thing not in known:
                 known[thing] = _kind_of(thing.split(), kinds)
-            said.setdefault(known[thing], set()).add(number)
-        return _shared(said.values(), len(set(self.ids)), 0.5)
+            said.setdefault(known[thing], Counter())[number] += 1
+        return list(said.values())
+
+    def common(self) -> int:
+        """Count the kinds of things that many say about as often."""
+        return _shared((set(who) for who in self.kinds() if _is_even(who)), len(set(self.ids)), 0.5)
+
+    def is_about_others(self) -> bool:
+        """Say whether most texts are of the kind that somebody says of another: it has reached, it reported."""
+        return sum(_TOLD.match(text) is not None for text in self.texts) > 0.6 * len(self.texts)
 
     def in_step(self) -> int:
         """Count the steps of which nearly all say something: texts up to their first number, which is a whole one."""
@@ -83,6 +104,12 @@ def _kind_of(words: list[bytes], kinds: list[list[bytes]]) -> int:
     if len(kinds) < MOST_KINDS:
         kinds.append(words)
     return len(kinds) - 1
+
+
+def _is_even(who: Counter[int]) -> bool:
+    """Say whether all but number 0, which often says more, say a thing about as often."""
+    counts = [n for number, n in who.items() if number] or [1]
+    return max(counts) <= 1.5 * min(counts) + 1
 
 
 def _shared(groups: Iterable[set[int]], everybody: int, share: float) -> int:

@@ -30,8 +30,8 @@ _WORD = re.compile(
     rb"(?<![\w.-])(?P<open>[\[({<]?)"
     rb"(?:(?P<rank>(?i:(?:(?:global|world|mpi)[ _-]?)?rank(?:[ _-]?id)?|process[ _]?(?:index|id)))"
     rb"|(?P<weak>(?i:proc(?:ess)?|worker|task|pe|[rpt]))|(?P<device>(?i:gpu|cuda|device)))"
-    rb"(?P<sep>[\"']?(?: ?[=:] ?[\"']?|[ _#-]|[\[(])?)(?P<id>\d{1,6})(?P<size>(?:/| of )\d{1,6})?(?![\w%]|\.\d)"
-    rb"(?P<after>[\"']?[\])}>]?(?: ?[|:>,;](?!\w)| -(?= ))?)"
+    rb"(?P<sep>[\"']?(?: ?[=:] {0,6}[\"']?|[ _#-]|[\[(])?)(?P<id>\d{1,6})(?P<size>(?:/| of )\d{1,6})?(?![\w%]|\.\d)"
+    rb"(?P<after>[\"']?(?:[\])}>]:?)?(?: ?[|:>,;](?!\w)| -(?= ))?)"
 )
 _HOST = rb"[A-Za-z](?=[\w.-]*\d)[\w.-]*"
 _BARE = tuple(
@@ -59,6 +59,7 @@ _TROUBLE = (
     r"straggl|slow|late|lag|behind|stuck|hang|hung|detect|unreach|unhealth|heartbeat|disconnect|connect|respon|worker|"
     r"other|suspect|monitor|watch|check|probe|health|status))"
 )
+_DEVICE_OF = re.compile(rb" (?:\S+:\d+ (?:\(\w+\) )?)?(?:NCCL|RCCL)\b")  # in front of it stands a device
 _TOKEN = re.compile(rb"\d+|[A-Za-z_](?:[\w./-]*\w)?|\s+|.", re.DOTALL)
 _STAMP = re.compile(
     rb"^\W*(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[\d.,Z]*\S*|^.*?\"(?:message|msg|event|text)\": ?|^.*?\bmsg="
@@ -169,13 +170,14 @@ def _spots(key: bytes) -> Iterable[Spot]:
         kind = RANK if match["rank"] else WEAK if match["weak"] else DEVICE
         is_last = not key[match.end() :].strip()
         if _OTHERS.search(key, 0, match.start()) is None:
-            form = (match["open"], match["rank"] or match["weak"] or match["device"], match["sep"],
-                    _D.sub(b"0", match["size"] or b""), match["after"])  # fmt: skip
+            sep = match["sep"].replace(b" ", b"") or match["sep"]  # numbers may be padded
+            size = _D.sub(b"0", match["size"] or b"")
+            form = (match["open"], match["rank"] or match["weak"] or match["device"], sep, size, match["after"])
             at, end = match.span("id")
             yield Spot(kind, form, _skeleton(key[: match.start()]), match.start(), at, end, match.end(), is_last)
     bare = {(*match.span(), *match.span("id")) for regex in _BARE for match in regex.finditer(key, 0, FAR)}
     for start, stop, at, end in sorted(bare):
-        if _OTHERS.search(key, 0, start) is None:
+        if _OTHERS.search(key, 0, start) is None and _DEVICE_OF.match(key, stop) is None:
             form = (b"", _shape(key[start:at]), b"", b"", _shape(key[end:stop]))
             yield Spot(BARE, form, _skeleton(key[:start]), start, at, end, stop, False)
 
@@ -200,21 +202,24 @@ def _judge(kind: str, hits: Sequence[tuple[bytes, Spot]], lines: int, world: Cal
         share = len(inside) / lines
         inside = inside[:LOOKED_AT]
         ids = [int(text[spot.id_at : spot.id_end]) for text, spot in inside]
-        if not Crew(ids, ()).fills() and (where != FREE or len(set(ids)) > 1):
+        if not Crew(ids, ()).fills() and (kind != RANK or len(set(ids)) > 1):
             continue
         crew = Crew(ids, [_said(where, text, spot) for text, spot in inside])
         spot = inside[0][1]
         if not _is_proven(kind, where, crew, share, world, _is_marked(where, spot.form)):
             continue
         local = kind == DEVICE
-        if where == HEADER and len({(k, _hosts(*hit)) for k, hit in zip(ids, inside, strict=True)}) > len(set(ids)):
+        if where == HEADER and _is_split(ids, [_beside(*hit) for hit in inside]):
+            return None
+        if where == HEADER and _is_split(ids, [_hosts(*hit) for hit in inside]):
             if kind == RANK:
                 return None
             local = True
         if kind != RANK and crew.is_doubled():
             return None
         is_head = where == HEADER and share >= 0.9 and b"0" not in spot.skeleton and spot.id_end < 48
-        pair = re.escape((spot.form[1] + spot.form[2]).decode("latin-1")) if _is_pair(kind, spot.form) else ""
+        word, sep = (part.decode("latin-1") for part in spot.form[1:3])
+        pair = re.escape(word) + _separator(sep) if _is_pair(kind, spot.form) else ""
         return Place(kind, where, _pattern(where, inside, share, is_head), share, local, is_head, pair)
     return None
 
@@ -258,13 +263,13 @@ def _is_proven(kind: str, where: str, crew: Crew, share: float, world: Callable[
     ids = crew.ids
     distinct = len(set(ids))
     if distinct == 1:
-        return kind == RANK and where == FREE and len(ids) >= 10 and share >= 0.8 and len(set(crew.texts)) >= 3
+        return kind == RANK and len(ids) >= 10 and share >= 0.5 and len(crew.kinds()) > 2
     if not crew.fills():
         return False
     loop, steps, common = is_a_loop(ids), crew.in_step(), crew.common()
     if where == FREE and crew.is_whole() and not loop and (len(ids) == distinct >= 4 or world() == distinct):
         return common > 0  # each says it once
-    if distinct > 2 and rises(ids):
+    if (distinct > 2 and rises(ids)) or (where == HEADER and crew.is_about_others()):
         return False
     if kind == RANK and is_marked:
         return len(ids) >= 8 and ((common > 1 and (not loop or steps > 2)) or (steps > 2 and not loop))
@@ -272,10 +277,10 @@ def _is_proven(kind: str, where: str, crew: Crew, share: float, world: Callable[
         return False
     if kind == RANK:
         return len(ids) >= 20 and share >= 0.4 and (common > 2 or steps > 3)
-    if not crew.is_whole() or world() not in (0, distinct):
+    if not (crew.is_whole() or (kind != DEVICE and crew.is_block())) or world() not in (0, max(ids) + 1):
         return False  # of nodes, or of a group
-    least = 0.7 if kind == BARE else 0.5
-    return len(ids) >= 30 and share >= least and (steps > 3 or world() == distinct or (common > 2 and crew.is_led()))
+    agree = steps > 3 or world() == max(ids) + 1 or (common > 2 and (steps > 2 or crew.is_led()))
+    return len(ids) >= MANY and share >= 0.4 and agree
 
 
 def message_of(text: bytes) -> bytes:
@@ -289,34 +294,47 @@ def _said(where: str, text: bytes, spot: Spot) -> bytes:
     return message_of(text[: spot.start]) + text[spot.end :]
 
 
+def _is_split(ids: Sequence[int], others: Sequence[bytes]) -> bool:
+    """Say whether one number stands beside different ones."""
+    return len(set(zip(ids, others, strict=True))) > len(set(ids))
+
+
+def _beside(text: bytes, spot: Spot) -> bytes:
+    """Return the numbers in one pair of brackets with a bare number."""
+    if spot.kind != BARE:
+        return b""
+    return b" ".join(_D.findall(text[spot.start : spot.id_at]) + _D.findall(text[spot.id_end : spot.end]))
+
+
 def _hosts(text: bytes, spot: Spot) -> bytes:
-    """Return the words with digits in front of a number: hosts; and what is bound to it behind."""
+    """Return the words with digits in front of a number, and what is bound to it behind: hosts."""
     words = [word for word in _W.findall(text[: spot.id_at]) if any(48 <= byte < 58 for byte in word)]
-    words += _W.findall(text[spot.id_end : spot.end])
-    if spot.kind == BARE:
-        words += _D.findall(text[spot.start : spot.id_at])
-    return b" ".join(words)
+    return b" ".join(words + _W.findall(text[spot.id_end : spot.end]))
 
 
 def _pattern(where: str, hits: Sequence[tuple[bytes, Spot]], share: float, is_head: bool) -> str:
-    guard = "" if share >= 0.9 and len(hits) >= MANY else _TROUBLE
+    guard = "" if share >= 0.5 and len(hits) >= MANY else _TROUBLE
     opened, word, sep, size, after = (part.decode("latin-1") for part in hits[0][1].form)
     number = r"(?P<id>\d{1,6})"
     if hits[0][1].kind == BARE:
         number = _class(word) + number + _class(after)
     else:
         size = re.escape(size).replace("0", r"\d+")
-        number = re.escape(opened + word + sep) + number + size + r"(?![\w%]|\.\d)" + re.escape(after)
+        number = re.escape(opened + word) + _separator(sep) + number + size + r"(?![\w%]|\.\d)" + re.escape(after)
     if where == TAIL:
         return rf"^{guard}.*(?<![\w.-]){number}\s*$"
     if where == FREE:
-        return rf"^{guard}.*?(?<![\w.-]){number}"
+        return rf"^{guard}.*(?<![\w.-]){number}"
     heads: dict[bytes, list[bytes]] = defaultdict(list)
     for text, spot in hits:
         heads[spot.skeleton].append(text[: spot.start])
     fronts = "|".join(_front(some) for some in heads.values())
     tail = _tail(hits) if is_head else ""
     return rf"^(?:{fronts}){number}{tail}"
+
+
+def _separator(sep: str) -> str:
+    return "".join(f" ?{one} *" if one in "=:" else re.escape(one) for one in sep)
 
 
 def _class(shape: str) -> str:

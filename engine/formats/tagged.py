@@ -38,9 +38,7 @@ def accepted_tags(texts: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
         if some and fmt.name in SURE:
             if _is_imitated(fmt, some, lines):
                 out.append((REFUSED, fmt.name))
-        elif len(some) >= max(FEWEST, SHARE * len(lines)) and not is_somebodys(
-            Hits([], list(some), len(lines)), _ids(fmt, some), Hints()
-        ):
+        elif len(some) >= max(FEWEST, SHARE * len(lines)) and not _is_somebodys(fmt, some, len(lines)):
             out.append((TAG, fmt.name))
     return tuple(out)
 
@@ -48,6 +46,15 @@ def accepted_tags(texts: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
 def _ids(fmt: Format, some: Sequence[re.Match[bytes]]) -> list[int]:
     groups = [index for field, index in fmt.fields if field == "self_rank"]
     return [int(next((match[group] for group in groups if match[group]), b"0")) for match in some]
+
+
+def _is_somebodys(fmt: Format, some: Sequence[re.Match[bytes]], lines: int) -> bool:
+    """Say whether the ranks are those of results, of each of which one thing is said, or of others."""
+    ids = _ids(fmt, some)
+    if is_somebodys(Hits([], list(some), lines), ids, Hints()):
+        return True
+    crew = Crew(ids, [match.string[match.end() :] for match in some])
+    return len(ids) >= MANY and (crew.is_about_others() or (len(set(ids)) > 1 and not crew.common() + crew.in_step()))
 
 
 def _is_imitated(fmt: Format, some: Sequence[re.Match[bytes]], lines: Sequence[bytes]) -> bool:

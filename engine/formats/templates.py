@@ -88,7 +88,9 @@ def judge_pair(hits: Hits, hints: Hints) -> str | None:
     pairs = [tuple(int(slot[:9]) for slot in _SLOT.findall(match[0])) for match in hits.found]
     for at in (0, 1):
         ranks, others = [pair[at] for pair in pairs], [pair[1 - at] for pair in pairs]
-        if not is_label_set(hits, ranks, hints) or 0 not in ranks or is_somebodys(hits, ranks, hints):
+        if len(set(ranks)) < 2 or 0 not in ranks or not is_label_set(hits, ranks, hints):
+            continue
+        if is_somebodys(hits, ranks, hints):
             continue
         second = _second(ranks, others)
         if second is not None:

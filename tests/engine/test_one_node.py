@@ -52,3 +52,10 @@ def test_one_rank_that_tells_its_number_does_not_tell_the_others(tmp_path):
 def test_the_first_node_alone_may_be_the_only_one_that_tells(tmp_path):
     told = [line for line in node(0, "trn52") if "NCCL" not in line and "OMP" not in line]
     assert ranks(tmp_path / "job.log", told) == {-1}
+
+
+def test_a_launchers_table_is_of_one_of_the_nodes_whose_lines_stand_here(tmp_path: Path) -> None:
+    lines = ["[default0]:world_size=4", *(f"[default{k % 2}]:step {k // 2} took {200 + k % 7} ms" for k in range(40))]
+    table = [f"  rank      : {2 + local} (local_rank: {local})" for local in (0, 1)]
+    rows = [row for one in table for row in ("  host      : localhost", one)]
+    assert ranks(tmp_path / "job.log", [*lines, *rows]) == {-1}

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.engine.crews import Form, clock, job
+from tests.engine.crews import Form, clock, job, said
 from tests.engine.reading import files_ranks, ranks_of
 
 LOGGED: dict[str, Form] = {  # only what goes through the logger is tagged
@@ -108,6 +108,62 @@ NO_RANKS: dict[str, Callable[[int], str]] = {  # number of the line → line
 @pytest.mark.parametrize("name", NO_RANKS)
 def test_a_number_that_is_no_rank(tmp_path: Path, name: str) -> None:
     assert set(ranks_of(tmp_path, [NO_RANKS[name](k) for k in range(92)])) == {None}
+
+
+def by_file(form: Form, shown: Callable[[int], int], name: Callable[[int], str], n: int = 8) -> dict[str, list[str]]:
+    """Return the files of a job's processes, each line with the number that its process shows."""
+    files: dict[str, list[str]] = {}
+    for k, (r, text) in enumerate(said(n, led=False)):
+        files.setdefault(name(r), []).append(form(shown(r), text, k))
+    return files
+
+
+@pytest.mark.parametrize("name", ["level rank=", "at the end", "process, bar", "number behind the level"])
+def test_files_of_nodes(tmp_path: Path, name: str) -> None:
+    files = by_file(LOGGED[name], lambda r: r, lambda r: f"gx-{r // 4 + 11}.txt")
+    found = files_ranks(tmp_path, files)
+    assert {file: set(ranks) for file, ranks in found.items()} == {"gx-11.txt": {0, 1, 2, 3}, "gx-12.txt": {4, 5, 6, 7}}
+
+
+@pytest.mark.parametrize("name", ["level rank=", "level rankN", "at the end"])
+def test_files_of_ranks_that_do_not_tell_it(tmp_path: Path, name: str) -> None:
+    files = by_file(LOGGED[name], lambda r: r, lambda r: f"out{'abcdefgh'[r]}.txt")
+    assert [set(ranks) for _, ranks in sorted(files_ranks(tmp_path, files).items())] == [{r} for r in range(8)]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda r, t, k: f"[{clock(k)} rank{r}] {t}",
+        lambda r, t, k: f"rank {r}: {t}",
+        lambda r, t, k: f"{r}: {t}",
+        lambda r, t, k: f"[rank{r}]: {t}",
+        lambda r, t, k: f"Process {r} | {t}",
+        lambda r, t, k: f"{clock(k)} INFO rank={r} {t}",
+    ],
+)
+def test_numbers_that_each_node_counts_for_itself(tmp_path: Path, form: Form) -> None:
+    found = files_ranks(tmp_path, by_file(form, lambda r: r % 4, lambda r: f"gx-{r // 4 + 11}.txt"))
+    assert {rank for ranks in found.values() for rank in ranks} == {None}
+
+
+@pytest.mark.parametrize("text", ["rank {r} has reached step {k}", "rank {r}: reported {k}", "Worker {r} finished {k}"])
+def test_what_is_said_of_others(tmp_path: Path, text: str) -> None:
+    lines = [f"{clock(k)} INFO " + text.format(r=draw(8), k=k // 8) for k in range(120)]
+    assert set(ranks_of(tmp_path, lines)) == {None}
+
+
+def test_devices_in_front_of_nccl(tmp_path: Path) -> None:
+    texts = ("Using network Socket", "Channel 00/02 :    0   1", "Connected all rings", "8 coll channels")
+    front = [f"gx-{1 + d // 4}:{4000 + d}:{4100 + d} [{d % 4}] NCCL INFO " for d in (3, 5, 0, 7, 1, 6, 2, 4)]
+    lines = [one + text for text in texts for one in front]
+    assert set(ranks_of(tmp_path, lines)) == {None}
+
+
+def test_bars_of_a_pool(tmp_path: Path) -> None:
+    bars = [f"{p:3}%|{'#' * (p // 10):<10}| {p}/100 [00:01<00:05, 9.1it/s]" for p in range(0, 99, 7)]
+    lines = [f"#{worker}: {bar}" for bar in bars for worker in (2, 0, 3, 1)]
+    assert set(ranks_of(tmp_path, lines)) == {None}
 
 
 def test_ranks_that_two_files_claim_are_nobodys(tmp_path: Path) -> None:
