@@ -11,6 +11,7 @@ from l4tui.engine.library.pattern import Blames
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
+PLACES = ("slurm.task-died", "mpirun.rank-died", "hydra.terminated", "pals.rank-ended")  # ends of tasks on a node
 BESIDE = 6  # rows between two lines of one block
 _RANKS = re.compile(r"(\d+)(?:-(\d+))?")
 _HOSTS = re.compile(r"([\w.\-]+)(?:\[([\d,\-]+)\]([\w.\-]*))?")
@@ -54,7 +55,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             named, named_row = int(g["local_rank"]), s.row
         elif name == "ray.actor-address" and s.row - named_row < BESIDE:
             node.setdefault(named, g["host"])
-        elif name in ("slurm.task-died", "mpirun.rank-died", "hydra.terminated") and "node" in g:
+        elif name in PLACES and "node" in g:
             placed |= dict.fromkeys(spread(g.get("ranks", g.get("rank", ""))), g["node"])
         elif name == "fact.node-list":
             listed = listed or spell(g["hosts"])

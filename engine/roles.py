@@ -123,6 +123,15 @@ class Progress:
         return len(later) >= RESUMED or bool(now >= 0 and len(marked) and int(j.iteration[marked].max()) > now)
 
 
+    def job_went_on(self, row: int) -> bool:
+        """Tell whether the job marked several more iterations after the row, within the same attempt."""
+        j = self._journal
+        marked = np.flatnonzero(j.marked & (j.iteration >= 0) & (j.era == j.era[row]))
+        same = j.source[marked] == j.source[row]
+        later = np.where(same, marked > row, (j.clock[marked] > j.clock[row]) & (j.clock[row] != NO_TIME))
+        return len(np.unique(j.iteration[marked[later]])) >= RESUMED
+
+
 def _heads(journal: Journal, found: Sequence[Sighting]) -> dict[int, str]:
     """Read what the logger said above the tracebacks that it printed: row of the failure → first line of its record."""
     rows = [s.row for s in found if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and s.rank >= 0]
@@ -147,9 +156,11 @@ def _own_role(sighting: Sighting, progress: Progress, heads: Mapping[int, str]) 
 
 def _is_survived(sighting: Sighting, progress: Progress) -> bool:
     """Tell whether words about a rank are taken back by the line itself, or by what that rank did later."""
-    named = sighting.groups.get("rank", sighting.groups.get("rank2", ""))
-    went_on = bool(named) and not sighting.pattern.lasting and progress.went_on(int(named), sighting.row)
-    return went_on or bool(HARMLESS.search(sighting.text))
+    if sighting.pattern.lasting or HARMLESS.search(sighting.text):
+        return not sighting.pattern.lasting
+    if named := sighting.groups.get("rank", sighting.groups.get("rank2", "")):
+        return progress.went_on(int(named), sighting.row)
+    return progress.job_went_on(sighting.row)
 
 
 def _demote_followers(journal: Journal, found: list[Sighting]) -> list[Sighting]:

@@ -159,7 +159,7 @@ def _stacks(case: Case) -> list[Finding]:
     waited = timed_out(case)
     if len(waited) < 3:
         return []
-    sites = call_sites(case, list(waited))
+    sites = call_sites(case, waited)
     out = []
     for rank, where, row, usual in _odd_ones(sites):
         words = f"waited at {where}, its peers at {usual}"

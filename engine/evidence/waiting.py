@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +35,19 @@ def timed_out(case: Case) -> dict[int, int]:
     return out
 
 
-def call_sites(case: Case, ranks: list[int]) -> dict[int, tuple[str, int]]:
-    """Return for each rank the last line of the program's own code in its final traceback, and the row."""
+def call_sites(case: Case, raised: Mapping[int, int]) -> dict[int, tuple[str, int]]:
+    """Return for each rank the last line of the program's own code in the traceback above what it raised, and the row.
+
+    Args:
+        raised: rank → row of what it raised.
+    """
     j = case.journal
     out: dict[int, tuple[str, int]] = {}
     frames: dict[int, list[int]] = defaultdict(list)
-    rows = np.flatnonzero(case.mask & np.isin(j.rank, ranks) & _are_frames(case))
+    rows = np.flatnonzero(case.mask & np.isin(j.rank, list(raised)) & _are_frames(case))
     for row in rows.tolist():
-        frames[int(j.rank[row])].append(row)
+        if j.source[row] == j.source[raised[int(j.rank[row])]]:  # another of its files may tell of something else
+            frames[int(j.rank[row])].append(row)
     for rank, mine in frames.items():
         last = int(j.record[mine[-1]])
         block = [r for r in mine if int(j.record[r]) == last]

@@ -8,7 +8,7 @@ from l4tui.engine.diagnosis import diagnose
 from l4tui.engine.evidence.record import Said, journal_of
 from l4tui.engine.homes import spell
 from l4tui.engine.model import Level
-from tests.engine.evidence.jobs import LIBRARY, accused, closed, launcher, said, steps, timed_out, told
+from tests.engine.evidence.jobs import LIBRARY, accused, closed, launcher, raised, said, steps, timed_out, told
 
 EIGHT = range(8)
 UNOWNED = [
@@ -117,3 +117,22 @@ def test_a_node_that_never_came_has_the_ranks_of_its_place_in_the_list() -> None
 
 def test_names_of_nodes_as_schedulers_write_them() -> None:
     assert spell("gpu[01-03,7],cn4 n5.local") == ("gpu01", "gpu02", "gpu03", "gpu7", "cn4", "n5.local")
+
+
+def test_a_node_called_unhealthy_while_the_job_goes_on_is_well() -> None:
+    lines = [*steps(EIGHT, 9), launcher("node n7 reported unhealthy by the old probe"), *steps(EIGHT, 20, first=10)]
+    assert told(lines).blame.scope == "none"
+
+
+def test_a_node_called_unhealthy_at_the_end_is_accused() -> None:
+    lines = [*steps(EIGHT, 9), launcher("operator: node n1 is unreachable"), *closed(0, 10), *closed(2, 10)]
+    assert accused(lines) == [4, 5, 6, 7]
+
+
+def test_where_a_rank_waited_is_told_by_the_file_in_which_it_says_so() -> None:
+    lines = steps(EIGHT, 9)
+    for r in EIGHT:
+        lines += [x._replace(source=f"{r}.err") for x in timed_out(r, 10)] if r != 5 else []
+    frames = ("trainer.py:143 in noise",)
+    lines += [x._replace(source="2.out") for x in raised(2, "OSError: profile not written", 3, frames=frames)]
+    assert 2 not in accused(lines)
