@@ -114,9 +114,8 @@ class Mapper:
         self._parsed.clear()
         t, begin, plan = self._entries(block)
         raw = np.frombuffer(t.data, np.uint8)
-        plan = self._sited(raw, begin, plan)
-        used = distinct(plan, len(self.table))
-        loose = self.table.loose[plan] if self.table.loose[used].any() else None
+        plan, used = self._sited(raw, begin, plan)
+        loose = self.table.loose.take(plan) if self.table.loose[used].any() else None
         speaker = self.voices.of(raw, t.data, begin, plan, used)
         mark = self.table.field(raw, begin, plan, used, ITER, UNKNOWN)
         time, dateless = self._times(raw, begin, plan, used)
@@ -178,10 +177,9 @@ class Mapper:
         """Say whether a block of whole lines may hold one that has to be cut."""
         if self.dialect.midline is None:
             return False
-        known = found.plan >= 0
-        if self._is_tagged and self.table.tagged[found.plan[known]].any():
+        if self._is_tagged and self.table.tagged.take(found.plan[found.plan >= 0]).any():
             return True
-        return any(may_cut(found.line(row), self.dialect) for row in np.flatnonzero(~known).tolist())
+        return any(may_cut(found.line(row), self.dialect) for row in np.flatnonzero(found.plan < 0).tolist())
 
     def _filled(self, found: Lookup, tagged: bool = False) -> np.ndarray:
         """Return the plans of all lines; what was not seen before is parsed. `tagged`: some may hold a tag."""
@@ -245,19 +243,22 @@ class Mapper:
 
     # fields
 
-    def _sited(self, raw: np.ndarray, begin: np.ndarray, plan: np.ndarray) -> np.ndarray:
-        """Give lines whose call site has another line number than their plan a plan of their own."""
+    def _sited(self, raw: np.ndarray, begin: np.ndarray, plan: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Give lines whose call site has another line number than their plan a plan of their own.
+
+        Returns the plan of every line, and the plans that occur.
+        """
         used = distinct(plan, len(self.table))
         if not (self.table.site_line[used] >= 0).any():
-            return plan
+            return plan, used
         wanted = self.table.site_line.take(plan)
         line = self.table.field(raw, begin, plan, used, SITE, UNKNOWN)
         other = np.flatnonzero((line != wanted) & (wanted >= 0))
         if not len(other):
-            return plan
+            return plan, used
         pairs, back = np.unique(np.stack((plan[other], line[other])), axis=1, return_inverse=True)
         plan[other] = np.array([self._site(*pair) for pair in pairs.T.tolist()])[back.reshape(-1)]
-        return plan
+        return plan, distinct(plan, len(self.table))
 
     def _site(self, plan: int, line: int) -> int:
         """Return the plan of the same key at another line of the source code."""

@@ -178,12 +178,12 @@ class Merger:
 
     def _translated(self, source: int, epoch: int, local: np.ndarray, translation: Translation) -> np.ndarray:
         voices = translation.voices(source, epoch)
-        out = voices[local]
+        out = voices.take(local)
         if len(out) and out.min() < 0:
             for voice in first_seen(local[out < 0]).tolist():
                 speaker = translation.speakers[voice]._replace(source=source, epoch=epoch)
                 voices[voice] = self._speaker_id(speaker)
-            out = voices[local]
+            out = voices.take(local)
         return out
 
     def _weave(
@@ -337,10 +337,9 @@ class Merger:
 
     def _count(self, speaker: np.ndarray, flags: np.ndarray) -> None:
         """Count physical lines: those of one entry by speaker, the others by the set of their speakers."""
-        alone = (flags & (Flag.SEGMENT | Flag.SPLIT)) == 0
-        whole = bool(alone.all())
-        counts = np.bincount(speaker if whole else speaker[alone], minlength=self.alone.length)
-        self.alone.replace(self.alone.view() + counts)
+        parted = flags & (Flag.SEGMENT | Flag.SPLIT)
+        whole = not parted.any()
+        self.alone.count(speaker if whole else speaker[parted == 0])
         if whole:
             return
         split = np.flatnonzero(flags & Flag.SPLIT)

@@ -19,13 +19,13 @@ class Numbering:
         if size > len(self._of):
             more = max(size - len(self._of), len(self._of))
             self._of = np.concatenate((self._of, np.full(more, UNKNOWN, np.int32)))
-        out = self._of[ids]
+        out = self._of.take(ids)
         if not len(out) or out.min() >= 0:
             return out, []
         new = first_seen(ids[out < 0])
         self._of[new] = np.arange(self.count, self.count + len(new))
         self.count += len(new)
-        return self._of[ids], new.tolist()
+        return self._of.take(ids), new.tolist()
 
 
 def first_seen(ids: np.ndarray) -> np.ndarray:

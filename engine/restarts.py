@@ -19,6 +19,7 @@ from l4tui.engine.model import UNKNOWN, Speaker
 
 _ENDS = (b"closing signal", b"failed (exitcode", b"exitcode ")
 _NOBODY = Speaker(UNKNOWN)
+_NO_MARKS = np.empty(0, np.int64)
 
 
 @dataclass
@@ -32,7 +33,8 @@ class Restarts:
     is_over: bool = False  # and a launcher has said its last word on it
     marks: dict[Speaker, int] = field(default_factory=dict)  # the last iteration of each, once `settle` was called
     _voices: Sequence[Speaker] = ()  # the same by place in this list, of what has not been asked for yet
-    _last: np.ndarray = field(default_factory=lambda: np.full(0, UNKNOWN, np.int64))
+    _last: np.ndarray = field(default_factory=lambda: _NO_MARKS)
+    _first: int = 0  # the voice that it begins with
 
     def cuts(
         self, taught: Sequence[tuple[int, bytes]], mark: np.ndarray, voice: np.ndarray, speakers: Sequence[Speaker]
@@ -45,7 +47,7 @@ class Restarts:
         """
         out = [(0, self.epoch)]
         rows = np.flatnonzero(mark >= 0)
-        marks = _Marks(rows, mark[rows], voice[rows], speakers)
+        marks = _Marks(rows, mark.take(rows), voice.take(rows), speakers)
         for entry, text in taught:
             self._follow(marks, entry, out)
             told = attempt_told(text)
@@ -61,7 +63,7 @@ class Restarts:
         self.ended.clear()
         self.has_run = self.is_over = False
         self.marks.clear()
-        self._last[:] = UNKNOWN
+        self._last = _NO_MARKS
         out.append((entry, epoch))
 
     def _is_new(self, text: bytes) -> bool:
@@ -84,7 +86,7 @@ class Restarts:
 
     def _follow(self, marks: _Marks, end: int, out: list[tuple[int, int]]) -> None:
         """Follow the iterations of entries before `end`."""
-        upto = int(np.searchsorted(marks.rows, end))
+        upto = int(np.searchsorted(marks.rows, end)) if len(marks.rows) else 0
         while marks.at < upto:
             if not self.ended and not self.is_over:
                 self._keep(marks, upto)
@@ -102,18 +104,27 @@ class Restarts:
         if self._voices is not marks.speakers:
             self.settle()
             self._voices = marks.speakers
-        if len(marks.speakers) > len(self._last):
-            self._last = np.concatenate((self._last, np.full(len(marks.speakers), UNKNOWN, np.int64)))
-        self._last[marks.voices[marks.at : upto]] = marks.numbers[marks.at : upto]  # the last assignment stays
+        voices = marks.voices[marks.at : upto]
+        self._make_room(int(voices.min()), int(voices.max()) + 1)
+        self._last[voices - self._first] = marks.numbers[marks.at : upto]  # the last assignment stays
         marks.at = upto
+
+    def _make_room(self, first: int, end: int) -> None:
+        """Hold the voices from `first` up to `end`, too: of thousands of sources each has few of its own."""
+        if not len(self._last):
+            self._first = first
+        begin, behind = min(first, self._first), max(end, self._first + len(self._last))
+        if behind - begin > len(self._last):
+            last = np.full(behind - begin, UNKNOWN, np.int64)
+            last[self._first - begin :][: len(self._last)] = self._last
+            self._first, self._last = begin, last
 
     def settle(self) -> None:
         """Enter what is kept by voice under the speakers' names: a list of voices belongs to one mapper."""
         kept = np.flatnonzero(self._last >= 0).tolist()
         for voice in kept:
-            self.marks[self._voices[voice]] = int(self._last[voice])
-        if kept:
-            self._last[:] = UNKNOWN
+            self.marks[self._voices[self._first + voice]] = int(self._last[voice])
+        self._last = _NO_MARKS
 
 
 @dataclass

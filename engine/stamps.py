@@ -12,6 +12,7 @@ from l4tui.engine.digits import Bytes, Ints, number, windows
 from l4tui.engine.model import NO_TIME
 
 LONGEST = 64  # bytes from the first digit of a stamp to its last that are taken as they stand
+_DATE = ("Y", "m", "d")
 FRACTION = 9  # digits of a second that a nanosecond has
 
 Place = tuple[str, int, int]  # field, offset from the stamp's first digit, digits
@@ -33,10 +34,10 @@ class Stamp(NamedTuple):
             return np.zeros(0, np.int64)
         window, places = self._gathered(raw, at)
         fraction = self._fraction(places)
-        calendar = [place for place in places if place != fraction]
+        calendar = tuple(place for place in places if place != fraction)
         starts = np.concatenate(([0], _changes(window, calendar) + 1))
         first = window if len(starts) == len(at) else window[starts]
-        time = self.clock.times({name: number(first, at, width) for name, at, width in calendar}, context)
+        time = self.clock.times(self._numbers(first, calendar), context)
         if len(starts) < len(at):
             time = np.repeat(time, np.diff(starts, append=len(at)))
         if fraction is None:
@@ -47,6 +48,13 @@ class Stamp(NamedTuple):
         if time.min() == NO_TIME:
             rest[time == NO_TIME] = 0
         return time + rest
+
+    def _numbers(self, window: Bytes, places: Places) -> dict[str, Ints]:
+        """Return the numbers of each stamp; those of a date that all share once, to be broadcast."""
+        date = [place for place in places if place[0] in _DATE] if "Y" in self.clock.fields else []
+        is_shared = 0 < len(date) < len(places) and not len(_changes(window, date))
+        one = window[:1] if is_shared else window
+        return {name: number(one if name in _DATE else window, at, width) for name, at, width in places}
 
     def _gathered(self, raw: Bytes, at: Ints) -> tuple[Bytes, Places]:
         """Return the bytes of each stamp, a row of whole words each, and where the numbers stand in it."""

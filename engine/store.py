@@ -57,6 +57,13 @@ class Growing:
         self._data[self.length] = value
         self.length += 1
 
+    def count(self, places: np.ndarray) -> None:
+        """Add to each value how often its place is among these; views taken earlier change, too."""
+        if len(places):
+            first = int(places.min())
+            counts = np.bincount(places - first)
+            self._data[first : first + len(counts)] += counts.astype(self._data.dtype)
+
     def replace(self, values: np.ndarray) -> None:
         """Put new values in place of all that are held; views taken earlier keep the old ones."""
         self._data = values

@@ -9,6 +9,7 @@ from l4tui.engine.model import UNKNOWN, Parse, Speaker
 from l4tui.engine.numbering import distinct
 from l4tui.engine.plans import ITER, Plans
 
+FEW = 64  # lines that are told apart one by one: sorting costs more
 SMALL = 4096  # identity numbers below it are looked up in a table
 _TEXT = {"mpi_job", "task", "rank", "local_rank", "self_rank", "own_device", "pid", "tid", "attempt"}
 
@@ -61,6 +62,9 @@ class Voices:
         most = int(self._table.numbers[used].max(initial=0))
         columns = [self._table.identity.take(plan).astype(np.int64)]
         columns += [self._table.field(raw, begin, plan, used, slot, UNKNOWN) for slot in range(min(most, ITER))]
+        if len(plan) < FEW:
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            return np.array([self._id(numbers, data, begin[i], plan[i]) for i, numbers in enumerate(rows)], np.int32)
         mixed = np.zeros(len(plan), np.uint64)
         for column in columns:
             mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
@@ -68,12 +72,14 @@ class Voices:
         _, first, back = np.unique(mixed, return_index=True, return_inverse=True)
         ids = np.empty(len(first), np.int32)
         for u, i in enumerate(first.tolist()):
-            numbers = tuple(int(column[i]) for column in columns)
-            known = self._numbered.get(numbers)
-            if known is None:
-                known = self._numbered[numbers] = self._read(data, int(begin[i]), int(plan[i]))
-            ids[u] = known
+            ids[u] = self._id(tuple(int(column[i]) for column in columns), data, begin[i], plan[i])
         return ids[back]
+
+    def _id(self, numbers: tuple[int, ...], data: bytes, at: int, plan: int) -> int:
+        known = self._numbered.get(numbers)
+        if known is None:
+            known = self._numbered[numbers] = self._read(data, int(at), int(plan))
+        return known
 
     def _read(self, data: bytes, at: int, plan: int) -> int:
         line = data[at : data.index(b"\n", at)]

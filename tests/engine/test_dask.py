@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from l4tui.engine import reading
-from l4tui.engine import ranges
+from l4tui.engine import ranges, reading
 from l4tui.engine.discovery import discover
 from l4tui.engine.job import Job, Options
 from tests.engine.test_parallel import line, same

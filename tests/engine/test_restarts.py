@@ -147,3 +147,15 @@ def test_a_loop_around_srun_makes_attempts(tmp_path: Path) -> None:
     assert attempts.tolist() == [n for n in range(3) for _ in one]
     assert (snap.iteration[len(one) : len(one) + 8] == -1).all()
     assert sorted(snap.counts().per_rank) == [0, 1, 2, 3]
+
+
+def test_the_last_iteration_of_each_voice_is_kept_wherever_it_stands_in_the_list() -> None:
+    voices = [Speaker(-1, local_rank=r) for r in range(500)]
+    restarts = Restarts()
+    for block in ([300, 301, 300], [299], [450, 20]):
+        mark = np.arange(len(block)) + 10 * block[0]
+        assert restarts.cuts([], mark, np.array(block), voices) == [(0, 0)]
+    restarts.settle()
+    assert {who.local_rank: number for who, number in restarts.marks.items()} == {
+        300: 3002, 301: 3001, 299: 2990, 450: 4500, 20: 4501,
+    }  # fmt: skip

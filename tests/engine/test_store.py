@@ -52,3 +52,11 @@ def test_views_outlive_growth():
     assert column.room == 1000
     assert before.tolist() == [0, 1, 2]
     assert column.view()[3:].tolist() == list(range(500))
+
+
+def test_places_are_counted_where_they_are() -> None:
+    values = Growing(np.int64)
+    values.extend(np.arange(10))
+    values.count(np.array([3, 9, 3], np.int32))
+    values.count(np.array([], np.int32))
+    assert values.view().tolist() == [0, 1, 2, 5, 4, 5, 6, 7, 8, 10]
