@@ -19,12 +19,14 @@ _STREAM = re.compile(r"(?:^|[/._-])(?:(stdout|out)|(stderr|err))(?:\.(?:log|txt)
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-.][A-Za-z0-9]+)*")
 _SLURM = re.compile(r"(?P<job>.*\d)[-_.](?P<task>\d{1,7})[-_.](?P<node>[A-Za-z][\w-]*)")  # %j-%t-%N
 _JOB_TASK = re.compile(r"(?P<head>(?:.*/)?(?:[^/]*[-_.])?\d+)[-_.](?P<task>\d{1,7})")  # %x.%j.%4t
+_NODE_TASK = re.compile(r"(?P<head>(?:.*/)?(?:[^/]*[-_.])?\d{2,})[-_.](?P<node>\d{1,6})[-_.](?P<task>\d{1,7})")
+_NUMBERED = re.compile(r"(?P<stem>(?:.*/)?(?i:std|)(?i:out|err)(?i:put|))\.(?P<rank>\d{1,6})")
 _LAST_NUMBER = re.compile(r"\d+")
 _WORDS_OF_FOLDERS = "logs log output outputs out tmp results result runs run work data workdir torchelastic"
 _WORDS_OF_NO_HOSTS = (
     "epoch run seed sweep slurm job step part trial exp experiment attempt log logs output out err version v train test"
     " eval shard chunk rank task iter iteration ckpt checkpoint stage fold batch array proc process thread gpu cuda"
-    " device scheduler try model layer core"
+    " device scheduler try model layer core r stdout stderr"
 )
 _FOLDERS = frozenset(_WORDS_OF_FOLDERS.split(" "))
 _NO_HOSTS = frozenset(_WORDS_OF_NO_HOSTS.split(" "))
@@ -59,6 +61,8 @@ def names_of(paths: Sequence[PurePath]) -> list[SourceName]:
     names = [_by_words(text, folders) for text in plain]
     _slurm_tasks(plain, names)
     _job_tasks(plain, names)
+    _node_tasks(plain, names)
+    _numbered(plain, names, folders)
     _hosts(plain, names)
     _host_folders(plain, names)
     _streams(plain, names)
@@ -127,6 +131,38 @@ def _job_tasks(plain: Sequence[str], names: list[SourceName]) -> None:
         if told and len(found) > 1 and sorted(found.values()) == list(range(len(found))):
             for i, task in found.items():
                 names[i] = SourceName(rank=task)
+
+
+def _node_tasks(plain: Sequence[str], names: list[SourceName]) -> None:
+    """Read ``%x-%j-%n-%t``: tasks count up from 0, and with them the nodes."""
+    jobs: dict[tuple[str, str], dict[int, tuple[int, int]]] = defaultdict(dict)
+    for i, text in enumerate(plain):
+        stem, extension = _split(text)
+        match = _NODE_TASK.fullmatch(stem)
+        if match is not None and names[i] == SourceName():
+            jobs[match["head"], extension][i] = (int(match["task"]), int(match["node"]))
+    for found in jobs.values():
+        pairs = sorted(found.values())
+        nodes = [node for _, node in pairs]
+        counted = [task for task, _ in pairs] == list(range(len(pairs)))
+        if counted and nodes == sorted(nodes) and set(nodes) == set(range(len(set(nodes)))) and len(set(nodes)) > 1:
+            for i, (task, _) in found.items():
+                names[i] = SourceName(rank=task)
+
+
+def _numbered(plain: Sequence[str], names: list[SourceName], folders: dict[str, set[str]]) -> None:
+    """Read ``out.%r`` of Hydra's -outfile-pattern: from 0 on; beside a file without a number they are its old parts."""
+    sets: dict[str, dict[int, int]] = defaultdict(dict)
+    for i, text in enumerate(plain):
+        match = _NUMBERED.fullmatch(text)
+        if match is not None and names[i] == SourceName():
+            sets[match["stem"]][i] = int(match["rank"])
+    for stem, found in sets.items():
+        folder, _, base = stem.rpartition("/")
+        if len(found) > 1 and sorted(found.values()) == list(range(len(found))) and base not in folders[folder]:
+            stream = "stderr" if "err" in base.lower() else "stdout" if "std" in base.lower() else None
+            for i, rank in found.items():
+                names[i] = SourceName(rank=rank, stream=stream)
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -91,3 +91,18 @@ def test_any_names(texts: list[str]) -> None:
     found = names_of(paths)
     assert len(found) == len(paths)
     assert sorted(map(str, found)) == sorted(map(str, names_of(paths[::-1])))
+
+
+def test_files_by_node_and_task() -> None:
+    found = named(*(f"fit-812-{t // 2}-{t}.out" for t in range(6)))
+    assert [name.rank for name in found.values()] == [0, 1, 2, 3, 4, 5]
+    turned = named(*(f"fit-812-{t}-{t // 2}.out" for t in range(6)))
+    assert {name.rank for name in turned.values()} == {UNKNOWN}
+
+
+def test_files_of_a_stream_by_rank() -> None:
+    found = named(*(f"run/{stream}.{r}" for r in range(3) for stream in ("stdout", "stderr")))
+    assert found["run/stderr.2"] == SourceName(rank=2, stream="stderr")
+    assert named("out.0", "out.1")["out.1"].rank == 1
+    for others in (("out.1", "out.2"), ("out", "out.0", "out.1"), ("part.0", "part.1")):
+        assert {name.rank for name in named(*others).values()} == {UNKNOWN}
