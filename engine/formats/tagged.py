@@ -68,7 +68,8 @@ def _is_imitated(fmt: Format, some: Sequence[re.Match[bytes]], lines: Sequence[b
     distinct = sorted(set(ids))
     if len(distinct) > 2 and distinct[0] > 0 and rises(ids):
         return True
-    if len(distinct) > 1 and (0 not in distinct or fmt.layer == "writer" or is_a_loop(ids)):
+    is_torchs = all(m[0].startswith(b"[rank") and m[0][5:6].isdigit() for m in some)  # nobody numbers results so
+    if len(distinct) > 1 and (0 not in distinct or fmt.layer == "writer" or (is_a_loop(ids) and not is_torchs)):
         crew = Crew(ids, [message_of(m.string[: m.start()]) + message_of(m.string[m.end() :]) for m in some])
         if crew.common() < 2 and crew.in_step() < 3:
             return True
