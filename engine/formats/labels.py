@@ -180,7 +180,10 @@ def _rank_word(hits: Hits, hints: Hints) -> str | None:
 
 
 def _replica(hits: Hits, hints: Hints) -> str | None:
-    return "" if len(hits.at) >= 0.9 * hits.total and _named(hits) else None
+    """Require the number behind the slash to count; where the name does it is one of so many."""
+    names = [name.rpartition("/") for name in set(hits.texts())]
+    counts = len({role for role, _, _ in names}) <= len({number for _, _, number in names})
+    return "" if counts and len(hits.at) >= 0.9 * hits.total and _named(hits) else None
 
 
 def _srun(hits: Hits, hints: Hints) -> str | None:

@@ -28,7 +28,8 @@ _D = re.compile(rb"\d+")
 _W = re.compile(rb"[A-Za-z_](?:[\w./-]*\w)?")
 _WORD = re.compile(
     rb"(?<![\w.-])(?P<open>[\[({<]?)"
-    rb"(?:(?P<rank>(?i:(?:(?:global|world|mpi)[ _-]?)?rank(?:[ _-]?id)?|process[ _]?(?:index|id)))"
+    rb"(?:(?P<rank>(?i:(?:(?:global|world|mpi|pmix?|ompi_comm_world)[ _-]?)?rank(?:[ _-]?id)?|slurm_procid|"
+    rb"process[ _]?(?:index|id)))"
     rb"|(?P<weak>(?i:proc(?:ess)?|worker|task|pe|[rpt]))|(?P<device>(?i:gpu|cuda|device)))"
     rb"(?P<sep>[\"']?(?: ?[=:] {0,6}[\"']?|[ _#-]|[\[(])?)(?P<id>\d{1,6})(?P<size>(?:/| of )\d{1,6})?(?![\w%]|\.\d)"
     rb"(?P<after>[\"']?(?:[\])}>]:?)?(?: ?[|:>,;](?!\w)| -(?= ))?)"
@@ -46,10 +47,19 @@ _BARE = tuple(
         rb"^#(?P<id>\d{1,6})(?P<after>:?)(?=[ \t])",
     )
 )
+_BEHIND_HEADER = tuple(  # without brackets: only behind a stamp or level
+    re.compile(rb"(?:[\d.,:Z\]]\d\]?|TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\]?" + pattern)
+    for pattern in (
+        rb" ?[|] ?(?P<id>\d{1,6})(?P<after> ?[|])",
+        rb" - (?P<id>\d{1,6})(?P<after> -)(?= )",
+        rb" +(?P<id>\d{1,6})(?P<after>:)(?= )",
+        rb" (?P<id>\d{1,6})(?P<after>)(?= +\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|CRITICAL))",
+    )
+)
 # of another numbering, or of another process: the text is about them
 _OTHERS = re.compile(
     rb"(?i:\b(?:local|node|group|[tpdecsm]p|tensor|pipeline|data|model|expert|context|parallel|machine|peer|src|dst|"
-    rb"source|target|remote|from|to|by|for|of|on|with|at|in|lost|dead|failed|slow|slowest|slower|waiting|straggler|"
+    rb"source|target|remote|process|from|to|by|for|of|on|with|at|in|lost|dead|failed|slow|slowest|slower|waiting|straggler|"
     rb"lora|low|matrix|per|each|all|and|or|than|epoch|step|iter|iteration|batch|fold|trial|run|seed|round|stage|layer)"
     rb"[ _:=-]{0,3}$|\[PG [^\]]*$)"
 )
@@ -176,6 +186,8 @@ def _spots(key: bytes) -> Iterable[Spot]:
             at, end = match.span("id")
             yield Spot(kind, form, _skeleton(key[: match.start()]), match.start(), at, end, match.end(), is_last)
     bare = {(*match.span(), *match.span("id")) for regex in _BARE for match in regex.finditer(key, 0, FAR)}
+    found = (match for regex in _BEHIND_HEADER for match in regex.finditer(key, 0, FAR))
+    bare |= {(match.start("id"), match.end(), *match.span("id")) for match in found}
     for start, stop, at, end in sorted(bare):
         if _OTHERS.search(key, 0, start) is None and _DEVICE_OF.match(key, stop) is None:
             form = (b"", _shape(key[start:at]), b"", b"", _shape(key[end:stop]))
