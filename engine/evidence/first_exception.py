@@ -8,6 +8,7 @@ import numpy as np
 
 from l4tui.engine.evidence.case import Case, excerpt, first_rows, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.followers import followers, raised
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level, LineClass
 from l4tui.engine.roles import Sighting
@@ -20,20 +21,13 @@ TOGETHER = 5 * 10**9  # ns: exceptions this close began together, whatever the c
 
 def judge(case: Case) -> list[Finding]:
     """Accuse each rank, or the node, whose own initiating exception came first."""
-    mine = [s for s in case.roles(Role.INITIATING) if _counts(s) and (s.pattern.lasting or not case.completed)]
-    ranks: dict[int, list[Sighting]] = defaultdict(list)
-    nodes: dict[str, list[Sighting]] = defaultdict(list)
-    for s in mine:
-        if s.rank >= 0 and s.pattern.blames is not Blames.NODE:
-            ranks[s.rank].append(s)
-        elif (node := case.node_at(s.row)) is not None:
-            nodes[node].append(s)
-    if case.is_most(len(_common(ranks))) and len(ranks) > 1:
+    ranks, nodes = raised(case)
+    after = followers(case)
+    if case.is_most(len(_common({r: found for r, found in ranks.items() if r not in after}))) and len(ranks) > 1:
         return []
     began = {rank: _time(case, found) for rank, found in ranks.items()}
     known = [t for t in began.values() if t != NO_TIME]
     first = min(known) if known else NO_TIME
-    after = _followers(case, ranks)
     began |= dict.fromkeys(_alike(case, ranks, [r for r, t in began.items() if t == first != NO_TIME]), first)
     out = [_of_rank(case, rank, found, began[rank], first, rank in after) for rank, found in ranks.items()]
     for node, found in nodes.items():
@@ -79,28 +73,6 @@ def _alike(case: Case, ranks: dict[int, list[Sighting]], first: list[int]) -> li
     event = case.journal.event
     raised = {int(event[s.row]) for rank in first for s in ranks[rank]}
     return [rank for rank, found in ranks.items() if raised & {int(event[s.row]) for s in found}]
-
-
-def _followers(case: Case, ranks: dict[int, list[Sighting]]) -> set[int]:
-    """Ranks that raised, all in words that no entry knows, below what a rank alone had raised in the same source."""
-    j = case.journal
-    same: dict[int, list[int]] = defaultdict(list)
-    for rank, found in ranks.items():
-        same[int(j.event[found[0].row])].append(rank)
-    alone = [ranks[few[0]][0].row for few in same.values() if len(few) == 1]
-    out: set[int] = set()
-    for many in same.values():
-        rows = [ranks[r][0] for r in many]
-        plain = len(many) > 1 and all(s.pattern.id == "python.exception" for s in rows)
-        if plain and any(all(j.source[s.row] == j.source[a] and a < s.row for s in rows) for a in alone):
-            out |= set(many)
-    return out
-
-
-def _counts(s: Sighting) -> bool:
-    if s.pattern.hardware:
-        return False
-    return s.pattern.blames is Blames.WRITER or (s.pattern.blames is Blames.NODE)
 
 
 def _stands_alone(found: list[Sighting]) -> bool:

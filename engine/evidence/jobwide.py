@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from l4tui.engine.evidence.case import Case, excerpt, first_rows
 from l4tui.engine.evidence.figures import Figures
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.followers import followers
 from l4tui.engine.evidence.hint import named_first
 from l4tui.engine.evidence.value import spots
 from l4tui.engine.library.pattern import Blames, Role
@@ -57,8 +58,9 @@ def _common_error(case: Case) -> list[Finding]:
     if case.completed:
         return []
     by_pattern: dict[str, list[Sighting]] = defaultdict(list)
+    after = followers(case)
     for s in case.roles(Role.INITIATING):
-        if s.pattern.blames is Blames.WRITER:
+        if s.pattern.blames is Blames.WRITER and s.rank not in after:
             by_pattern[s.pattern.id].append(s)
     labelled = any(s.rank >= 0 for told in by_pattern.values() for s in told)
     named = named_first(case)

@@ -136,3 +136,33 @@ def test_where_a_rank_waited_is_told_by_the_file_in_which_it_says_so() -> None:
     frames = ("trainer.py:143 in noise",)
     lines += [x._replace(source="2.out") for x in raised(2, "OSError: profile not written", 3, frames=frames)]
     assert 2 not in accused(lines)
+
+
+COLLECTIVE = ("train.py:61 in main", "venv/torch/distributed/distributed_c10d.py:2501 in all_reduce")
+
+
+def test_an_unknown_error_inside_a_collective_weighs_less_than_one_outside() -> None:
+    lines = steps(EIGHT, 9)
+    for r in (0, 2):
+        lines += raised(r, "XcclError: operation ended with status 7", 10, frames=COLLECTIVE)
+    assert accused([*lines, *raised(5, "IndexError: list index out of range", 10)]) == [5]
+
+
+def test_the_odd_one_of_errors_that_no_entry_knows_is_told_though_most_ranks_raised() -> None:
+    lines = steps(EIGHT, 9)
+    for r in EIGHT:
+        error = "MeshError: member left the mesh" if r != 5 else "KeyError: 'image'"
+        lines += raised(r, error, 10)
+    assert accused(lines) == [5]
+
+
+def test_one_error_in_several_wordings_is_everybodys() -> None:
+    lines = steps(EIGHT, 9)
+    for r in EIGHT:
+        lines += raised(r, f"KeyError: {'one' if r != 5 else 'an other'}", 10)
+    assert told(lines).blame.scope == "job"
+
+
+def test_an_error_inside_a_collective_counts_where_there_is_no_other() -> None:
+    lines = [*steps(EIGHT, 9), *closed(2, 10), *closed(7, 10)]
+    assert accused([*lines, *raised(5, "ValueError: tensors differ in size", 10, frames=COLLECTIVE)]) == [5]
