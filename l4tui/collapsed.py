@@ -10,14 +10,13 @@ import numpy as np
 
 from l4tui.engine.divergence import Divergence, Mark, Survey
 from l4tui.engine.leads import EVIDENCE
-from l4tui.engine.model import NO_TIME, Flag, Kind, LineClass
 from l4tui.engine.nodeset import nodeset
 from l4tui.engine.outline import LINE, RULE, Outline, changed_rows, continues
 from l4tui.engine.rowtable import RowFlag, RowTable
 from l4tui.engine.rowvalues import Odd, RowText, row_texts
 from l4tui.engine.stages import NAMES
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
-from l4tui.lenses import SHOWN, SORTS, EntryLens, short_site
+from l4tui.lenses import SHOWN, EntryLens, site_words, told_of
 from l4tui.study import lacks
 from l4tui.widgets.cells import clean, unframed
 from l4tui.widgets.glyphs import Glyphs, glyphs
@@ -126,7 +125,6 @@ class CollapsedLens:
         if not len(rows):
             return []
         first = table.first[rows]
-        plans, speakers = snapshot.plan[first], snapshot.speaker[first]
         if quick:
             texts = [RowText(text, (), (), 0) for text in snapshot.texts(first.tolist(), SHOWN)]
         else:
@@ -135,30 +133,25 @@ class CollapsedLens:
             rows.tolist(),
             texts,
             rank_words(snapshot, table, rows),
-            snapshot.ranks.kind[speakers].tolist(),
-            np.where(snapshot.flags[first] & Flag.TIMED, snapshot.clock[first], NO_TIME).tolist(),
-            snapshot.plans.level[plans].tolist(),
-            (snapshot.plans.line_class[plans] == LineClass.RAISED).tolist(),
-            snapshot.plans.site[plans].tolist(),
+            told_of(snapshot, first),
             table.count[rows].tolist(),
             table.flags[rows].tolist(),
-            (snapshot.flags[first] & Flag.NOTE != 0).tolist(),
             strict=True,
         )
         lines = []
-        for key, told, who, kind, time, level, raised, site, count, flags, note in columns:
-            mark, tone = self._look(key, raised)
+        for key, read, who, told, count, flags in columns:
+            mark, tone = self._look(key, told.is_raised)
             times = count if flags & (RowFlag.FOLDED | RowFlag.FLOODED) else 0
-            text, spans = self._written(told, times, first=mark == self._signs.is_value)
+            text, spans = self._written(read, times, first=mark == self._signs.is_value)
             lines.append(
                 Line(
                     key=key,
                     text=text,
                     who=who,
-                    sort="note" if note else SORTS[Kind(kind)] if not who else "rank",
-                    level=level,
-                    time=time,
-                    site=clean(short_site(snapshot.sites[site]), self._ascii) if site >= 0 else "",
+                    sort=told.sort if not who or told.sort == "note" else "rank",
+                    level=told.level,
+                    time=told.time,
+                    site=site_words(snapshot, told.site, self._ascii),
                     mark=mark,
                     tone=tone,
                     spans=spans,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import starmap
 from threading import Event
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from l4tui.engine.model import NO_TIME, Flag, Kind, LineClass
+from l4tui.engine.model import NO_TIME, Flag, Kind, Level, LineClass
 from l4tui.engine.view import Ids, Rows, Scope, Viewer
 from l4tui.widgets.cells import clean, unframed
 from l4tui.widgets.glyphs import glyphs
@@ -89,46 +90,84 @@ class EntryLens:
     def lines(self, snapshot: Snapshot, rows: Rows, keys: Ids, *, quick: bool = False) -> list[Line]:
         """Read the texts of a page and who wrote them."""
         keys = keys[keys < snapshot.length]
-        speakers, plans, flags = snapshot.speaker[keys], snapshot.plan[keys], snapshot.flags[keys]
-        times = np.where(flags & Flag.TIMED, snapshot.clock[keys], NO_TIME).tolist()
-        table, nodes = snapshot.ranks, node_labels(tuple(snapshot.nodes))
+        nodes = node_labels(tuple(snapshot.nodes))
         columns = zip(
             keys.tolist(),
             snapshot.texts(keys.tolist(), SHOWN),
-            flags.tolist(),
-            table.kind[speakers].tolist(),
-            table.rank[speakers].tolist(),
-            table.local_rank[speakers].tolist(),
-            table.node[speakers].tolist(),
-            snapshot.plans.level[plans].tolist(),
-            (snapshot.plans.line_class[plans] == LineClass.RAISED).tolist(),
-            snapshot.plans.site[plans].tolist(),
             snapshot.record[keys].tolist(),
-            times,
+            told_of(snapshot, keys),
             strict=True,
         )
         lines = []
-        for key, text, flag, kind, rank, local, node, level, raised, site, record, time in columns:
-            sort = SORTS[Kind(kind)]
-            if flag & Flag.NOTE:
-                sort = "note"
-            elif flag & Flag.SPLIT and is_mixed(snapshot, key):
+        for key, text, record, told in columns:
+            sort = told.sort
+            if told.flags & Flag.SPLIT and sort != "note" and is_mixed(snapshot, key):
                 sort = "mixed"
             lines.append(
                 Line(
                     key=key,
                     text=clean(unframed(text), self._ascii),
-                    who=str(rank) if rank >= 0 else str(local) if local >= 0 and kind == Kind.UNKNOWN else "",
-                    node=clean(nodes[node], self._ascii) if node >= 0 else "",
+                    who=told.who,
+                    node=clean(nodes[told.node], self._ascii) if told.node >= 0 else "",
                     sort=sort,
-                    level=level,
-                    time=time,
-                    site=clean(short_site(snapshot.sites[site]), self._ascii) if site >= 0 else "",
+                    level=told.level,
+                    time=told.time,
+                    site=site_words(snapshot, told.site, self._ascii),
                     head=record == key,
-                    mark=self._marks.get(key) or ("!" if raised else ""),
+                    mark=self._marks.get(key) or ("!" if told.is_raised else ""),
                 )
             )
         return lines
+
+
+class Told(NamedTuple):
+    """What the columns tell of an entry."""
+
+    flags: int
+    kind: int
+    rank: int
+    local: int
+    node: int
+    site: int
+    level: int  # of an exception at least an error's
+    is_raised: bool
+    time: int  # NO_TIME where its line has none
+
+    @property
+    def sort(self) -> str:
+        """Whose line it is, as the log view tells it."""
+        return "note" if self.flags & Flag.NOTE else SORTS[Kind(self.kind)]
+
+    @property
+    def who(self) -> str:
+        """The rank, or of an unknown one the local rank that its line says."""
+        if self.rank >= 0:
+            return str(self.rank)
+        return str(self.local) if self.local >= 0 and self.kind == Kind.UNKNOWN else ""
+
+
+def told_of(snapshot: Snapshot, entries: Ids) -> Iterator[Told]:
+    """Look up what the columns tell of some entries."""
+    speakers, plans, flags = snapshot.speaker[entries], snapshot.plan[entries], snapshot.flags[entries]
+    table = snapshot.ranks
+    raised = snapshot.plans.line_class[plans] == LineClass.RAISED
+    columns = (
+        flags,
+        table.kind[speakers],
+        table.rank[speakers],
+        table.local_rank[speakers],
+        table.node[speakers],
+        snapshot.plans.site[plans],
+        np.maximum(snapshot.plans.level[plans], raised * int(Level.ERROR)),
+        raised,
+        np.where(flags & Flag.TIMED, snapshot.clock[entries], NO_TIME),
+    )
+    return starmap(Told, zip(*(column.tolist() for column in columns), strict=True))
+
+
+def site_words(snapshot: Snapshot, site: int, ascii_only: bool) -> str:
+    """Write a call site for its column."""
+    return clean(short_site(snapshot.sites[site]), ascii_only) if site >= 0 else ""
 
 
 def is_mixed(snapshot: Snapshot, entry: int) -> bool:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.divergence import Divergence, Follows
-from l4tui.engine.divergent.naming import divergence, name
+from l4tui.engine.divergent.naming import divergence, name, named
 from l4tui.engine.model import NO_TIME, Level
-from l4tui.engine.nodeset import nodeset
 from l4tui.engine.peers import HABIT, OPENINGS, Peers
 from l4tui.engine.rowtable import RowFlag
 from l4tui.engine.snapshot import Snapshot
@@ -166,5 +165,5 @@ def unheard(peers: Peers, heard: Bits) -> list[Divergence]:
     common = np.flatnonzero(peers.many * 2 > len(known))
     if not len(common):
         return []
-    words = f"ranks {nodeset(absent, 8)} never said anything"
+    words = f"{named(absent)} never said anything"
     return [divergence(peers, int(common[-1]), "missing", 0.65, absent, words)]

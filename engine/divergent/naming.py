@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,5 +28,9 @@ def divergence(peers: Peers, place: int, kind: str, score: float, ranks: tuple[i
 
 def name(peers: Peers, who: NDArray[np.bool_]) -> str:
     """Name ranks in a sentence."""
-    ranks = peers.numbers[who]
+    return named(peers.numbers[who].tolist())
+
+
+def named(ranks: Sequence[int]) -> str:
+    """Name ranks by their numbers."""
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {nodeset(ranks, 8)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,7 +29,9 @@ ORDER = (SUSPECT, FAILED, State.SILENT, State.BEHIND, State.AHEAD, State.WITH)
 STYLES_OF = {SUSPECT: "error", FAILED: "odd", State.SILENT: "warning", State.BEHIND: "busy", State.AHEAD: "busy"}
 LABEL_MAX = 12  # cells of a node's name
 GAP = 2  # cells between two nodes
-BESIDE_WORDS = 50  # cells of the details besides what sets a rank apart
+WORDS_LEAST = 24  # cells to which what sets a rank apart is cut before other details go
+THIS = re.compile(r"\bthis\b")
+TEXT_MAX = 400  # characters of a line that are told
 MANY = 0.25  # share of the ranks from which a failure is no news
 CHUNK = 64  # cells of a node in one row
 
@@ -43,6 +46,7 @@ class Cell(NamedTuple):
     time: int  # of the last line, ns UTC
     iteration: int
     words: str  # what sets it apart
+    machine: str = ""  # the node's whole name
 
 
 class Group(NamedTuple):
@@ -90,9 +94,9 @@ class Shown(Pane):
     # Layout
 
     def wanted_rows(self, width: int) -> int:
-        """As many as the grid has, the heading, a blank and the details."""
+        """As many as the grid has, the heading, a blank and the details; few until that is known."""
         digits = len(str(max((cell.rank for cell in self.cells), default=0)))
-        return len(flow(self.cells, width - 1, digits + 2)) + 3 if self.cells else 0
+        return len(flow(self.cells, width - 1, digits + 2)) + 3
 
     def _lay_out(self) -> None:
         wanted = (self.size.width, self.rows, len(self.cells))
@@ -167,15 +171,14 @@ class Shown(Pane):
         if not self.cells:
             return [Part("no rank is known in this log", "quiet")]
         cell = self.cells[self.at]
-        parts = [Part(f" rank {cell.rank}", "name"), Part(cell.node, "plain", 3)]
+        parts = [Part(f" rank {cell.rank}", "name"), Part(cell.machine, "plain", 3)]
         parts.append(Part(cell.state, STYLES_OF.get(cell.state, "ok"), 0))
         if cell.iteration >= 0:
             parts.append(Part(f"iteration {cell.iteration:,}", "plain", 2))
         if cell.time != NO_TIME:
             parts.append(Part(f"last line {clock(cell.time, 8)}", "quiet", 4))
         parts.append(Part(f"{cell.lines:,} lines", "quiet", 5))
-        room = max(self.size.width - BESIDE_WORDS, 20)
-        parts.append(Part(fit(cell.words, room, self.signs.ellipsis).rstrip() if cell.words else "", "plain"))
+        parts.append(Part(cell.words, "plain", 1, least=WORDS_LEAST))
         return parts
 
     # Keys
@@ -247,8 +250,8 @@ def cells_of(study: Study, accused: tuple[int, ...], ascii_only: bool) -> list[C
     judged = states(ranks.rank, ranks.iteration, silent)
     failed = failed_ranks(snapshot, ranks)
     words: dict[int, str] = {}
-    for stop in reversed(study.survey.stops):
-        words |= dict.fromkeys(stop.ranks, stop.words)
+    for stop, text in zip(study.survey.stops[::-1], _texts(study), strict=True):
+        words |= dict.fromkeys(stop.ranks, _with_text(stop.words, text))
     if not accused and study.survey.stops:  # nobody is judged yet: who stands apart most
         accused = study.survey.stops[0].ranks
     labels = node_labels(tuple(snapshot.nodes))
@@ -263,10 +266,21 @@ def cells_of(study: Study, accused: tuple[int, ...], ascii_only: bool) -> list[C
         label = clean(labels[node], ascii_only) if node >= 0 else ""
         said = clean(words.get(rank, ""), ascii_only)
         facts = int(ranks.lines[i]), int(ranks.time[i]), int(ranks.iteration[i])
-        cells.append(Cell(rank, label, state, *facts, said))
+        machine = clean(snapshot.nodes[node], ascii_only) if node >= 0 else ""
+        cells.append(Cell(rank, label, state, *facts, said, machine))
     nodes = dict.fromkeys(cell.node for cell in cells)
     order = {node: i for i, node in enumerate(nodes)}
     return sorted(cells, key=lambda cell: (order[cell.node], cell.rank))
+
+
+def _texts(study: Study) -> list[str]:
+    """Read the lines of what sets ranks apart, the most telling last."""
+    return study.snapshot.texts([stop.entry for stop in study.survey.stops[::-1]], TEXT_MAX)
+
+
+def _with_text(words: str, text: str) -> str:
+    """Say which line is meant where the log is not there to point at: "rank 9 did not say this" ends in its text."""
+    return f"{words}: {text}" if text and THIS.search(words) else words
 
 
 def failed_ranks(snapshot: Snapshot, ranks: Ranks) -> frozenset[int]:

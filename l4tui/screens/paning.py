@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BESIDE = 150  # cells of width from which a pane stands beside the log
 BELOW = 34  # and rows of height from which it stands below it
 LEAST = 9  # rows of a pane below
+SMALL = 1 / 3  # share of the height up to which a pane that wants no more stands below the log on any screen
 REST_LEAST_S = 1.0  # and at least so long
 REST = 4.0  # a study is followed by a pause this many times as long as it took
 
@@ -126,13 +127,14 @@ class PaneScreen(Screen[None]):
         if pane is None:
             return
         width, height = self.size
-        beside = width >= BESIDE
-        alone = pane.is_whole or not (beside or height >= BELOW)
+        beside, wanted = width >= BESIDE, pane.wanted_rows(width) + 1  # and its border
+        is_small = 1 < wanted <= height * SMALL
+        alone = pane.is_whole or not (beside or height >= BELOW or is_small)
         body.styles.layout = "horizontal" if beside else "vertical"
         pane.set_class(beside and not alone, "-beside")
         pane.set_class(not beside and not alone, "-below")
         pane.styles.width = "1fr" if alone or not beside else round(width * pane.share)
-        most, wanted = max(round(height * pane.share), LEAST), pane.wanted_rows(width) + 1  # and its border
+        most = max(round(height * pane.share), LEAST)
         pane.styles.height = "1fr" if alone or beside else min(most, wanted) if wanted > 1 else most
         self.view.display = not alone
         if alone and self.view.has_focus:  # the prompt keeps the keys that are typed into it
