@@ -20,7 +20,7 @@ MANY = 30  # lines that refute a sure tag
 MOST = 0.8  # share of lines that tell their writer where any of their kind does
 FAR = 64  # a smaller number is always a rank
 READ = 200  # bytes in front of which a tag can stand: prefix, header
-SURE = ("tag-rank", "json-rank")  # forms that programs also use for other things
+SURE = ("tag-rank", "json-rank", "trainer-process")  # forms that programs also use for other things
 
 
 def accepted_tags(texts: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
@@ -44,7 +44,7 @@ def accepted_tags(texts: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
 
 
 def _ids(fmt: Format, some: Sequence[re.Match[bytes]]) -> list[int]:
-    groups = [index for field, index in fmt.fields if field == "self_rank"]
+    groups = [index for field, index in fmt.fields if field in ("self_rank", "local_rank")]
     return [int(next((match[group] for group in groups if match[group]), b"0")) for match in some]
 
 
@@ -59,6 +59,8 @@ def _is_somebodys(fmt: Format, some: Sequence[re.Match[bytes]], lines: int) -> b
 
 def _is_imitated(fmt: Format, some: Sequence[re.Match[bytes]], lines: Sequence[bytes]) -> bool:
     """Say whether a sure tag's numbers are no ranks, but of results, pids, a message's own."""
+    if fmt.name == "trainer-process":  # said once: the second process with that local rank is another node's
+        return len(some) > len(set(_ids(fmt, some)))
     records = sum(text[:1] == b"{" for text in lines) if fmt.layer == "writer" else 0
     if records >= FEWEST and len(some) < MOST * records:
         return True
