@@ -193,8 +193,8 @@ def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: lis
 def _seated(case: Case, node: Candidate, listed: list[Candidate]) -> list[Candidate]:
     """List the ranks of a node that is accused for itself first: whichever of them it was, it ran there."""
     name = str(node.node)
-    if node.findings[0].stage == "launch":
-        return listed  # none of them had begun
+    if node.findings[0].stage == "launch" and node.findings[0].kind != "explicit_blame":
+        return listed  # none of them had begun, and none is missed
     seats = case.seats(name)
     heavy = min((NODE_SHARE * node.decibans, *(c.decibans for c in listed[:1] if c.rank not in seats)))
     there = [Candidate(rank, node.node, heavy, node.parts) for rank in seats]

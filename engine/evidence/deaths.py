@@ -11,6 +11,7 @@ from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
 
 WORDS = {"Killed": 9, "Out Of Memory": 9, "Segmentation fault": 11, "Bus error": 7, "Aborted": 6, "Terminated": 15}
+WORDS |= {"SIGILL": 4, "SIGBUS": 7, "SIGFPE": 8, "SIGKILL": 9, "SIGSEGV": 11}
 FATAL_SIGNALS = {4: "SIGILL", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
 KILL, TERM = 9, 15
 BELOW = ("mpirun.signal", "hydra.end")  # they tell of the process in the line above

@@ -166,3 +166,14 @@ def test_one_error_in_several_wordings_is_everybodys() -> None:
 def test_an_error_inside_a_collective_counts_where_there_is_no_other() -> None:
     lines = [*steps(EIGHT, 9), *closed(2, 10), *closed(7, 10)]
     assert accused([*lines, *raised(5, "ValueError: tensors differ in size", 10, frames=COLLECTIVE)]) == [5]
+
+
+def test_who_left_an_epoch_for_its_evaluation_was_at_its_end() -> None:
+    def marks(world: int) -> list[Said]:
+        every = range(10, 41, 10)
+        ends = {r: 44 if r == 2 else 60 for r in range(world)}
+        return [said(r, f"train {n}/{ends[r]} loss 2.{r}", n, marked=True) for n in every for r in range(world)]
+
+    lines = [*marks(4), said(2, "Validate epoch: 1", 40, stage="eval")]
+    case = told(lines, 4).case
+    assert (case.iteration_of(2), case.iteration_of(1)) == (44, 41)
