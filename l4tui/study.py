@@ -40,11 +40,6 @@ class Analyst:
         self._closed = Event()
         self._last: tuple[Snapshot, RowTable] | None = None
 
-    def table(self, snapshot: Snapshot) -> RowTable:
-        """Gather rows of a snapshot and return all there are; `lacks` says whether another call brings more."""
-        with self._gathering:
-            return self._gathered(snapshot, MOST)
-
     def shown(self, snapshot: Snapshot, stop: Event, before: RowTable | None, *, at_once: bool) -> RowTable:
         """Return rows for the screen, which waits for no one else's gathering once there are any.
 
@@ -81,6 +76,12 @@ class Analyst:
         self._last = snapshot, table
         return table
 
+    def _pair(self, snapshot: Snapshot) -> tuple[Snapshot, RowTable]:
+        """Gather rows, and give them with the snapshot they are of: they name lines that an older one lacks."""
+        with self._gathering:
+            table = self._gathered(snapshot, MOST)
+            return (self._last[0] if self._last is not None else snapshot), table
+
     def close(self) -> None:
         """Let a study that is under way end soon."""
         self._closed.set()
@@ -98,10 +99,10 @@ class Analyst:
         return Following(load())
 
     def study(self, snapshot: Snapshot, *, final: bool) -> Study:
-        """Compare the ranks of a snapshot; `final`: nothing more will be written."""
-        table = self.table(snapshot)
+        """Compare the ranks of a snapshot, or of a newer one whose rows there are; `final`: no more will be written."""
+        snapshot, table = self._pair(snapshot)
         while lacks(snapshot, table) and not self._closed.wait(PAUSE_S):
-            table = self.table(snapshot)
+            snapshot, table = self._pair(snapshot)
         with self._counting:
             snapshot.learn_iterations()
             ranks = self._progress.update(snapshot)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
+import signal
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 STREAMS = (0, 1, 2)  # Textual reads keys from 0, measures the window on 1 and draws on 2
@@ -43,6 +45,22 @@ def _is_open(fd: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def has_shell() -> bool:
+    """Say whether a shell with job control waits for our process group: without one nobody could wake it again."""
+    try:
+        parent = os.getppid()
+        while parent and os.getpgid(parent) == os.getpgrp():  # a script's shell is stopped with us
+            parent = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
+        return bool(parent) and os.getsid(parent) == os.getsid(0)
+    except OSError:
+        return True
+
+
+def stop_job() -> None:
+    """Stop all processes of the job, as the terminal does at Ctrl+Z: the shell waits for those that write to us too."""
+    os.killpg(os.getpgrp(), signal.SIGTSTP)
 
 
 def osc52(text: str, *, through_tmux: bool = False) -> str:

@@ -9,6 +9,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from l4tui.actions import ACTIONS
 from l4tui.handlers import answers, handles
+from l4tui.terminal import has_shell, stop_job
 from l4tui.widgets.sheet import TextSheet
 
 if TYPE_CHECKING:
@@ -105,7 +106,11 @@ def redraw(screen: JobScreen, _: str) -> None:
 @handles("suspend")
 def suspend(screen: JobScreen, _: str) -> None:
     """Go to the shell."""
-    screen.app.action_suspend_process()
+    if not has_shell():
+        screen.say("there is no shell here to come back from: q closes", "warning")
+        return
+    screen.app.app_suspend_signal.publish(screen.app)
+    stop_job()
 
 
 @handles("quit")

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from l4tui.handlers import program
+from l4tui.terminal import has_shell, stop_job
+from tests.l4tui.fake import FakeJob
+from tests.l4tui.screen import shown, until
 from tests.l4tui.tty import Terminal
 
 LINE = "[default{r}]:2026-01-31 12:03:{s:02},{n:03} - trainer - INFO - step {n} loss 2.31\n"
@@ -174,3 +178,29 @@ def test_a_time_outside_the_log_is_told(opened: Terminal) -> None:
     for typed in ("2026-01-31T11:00", "2026-02-01", "12:01"):
         opened.send(f"t{typed}\r")
         opened.wait_for(lambda text, typed=typed: f"{typed} is outside: the log goes from 12:03:00 to 12:03:" in text)
+
+
+def test_a_job_is_stopped_whole_and_only_where_a_shell_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "killpg", lambda group, number: sent.append((group, number)))
+    stop_job()
+    assert sent == [(os.getpgrp(), signal.SIGTSTP)]
+    parents = {1: (1, 1), 70: (70, 70)}  # process → group, session
+    monkeypatch.setattr(os, "getpgrp", lambda: 99)
+    monkeypatch.setattr(os, "getpgid", lambda pid: parents[pid][0])
+    monkeypatch.setattr(os, "getsid", lambda pid: parents[pid][1] if pid else 70)
+    monkeypatch.setattr(os, "getppid", lambda: 70)
+    assert has_shell()
+    monkeypatch.setattr(os, "getppid", lambda: 1)  # the only program of its terminal
+    assert not has_shell()
+    monkeypatch.setattr(os, "getppid", lambda: 0)
+    monkeypatch.setattr(os, "getpgid", lambda pid: -1)
+    assert not has_shell()
+
+
+async def test_where_nobody_could_wake_it_the_screen_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "has_shell", lambda: False)
+    monkeypatch.setattr(program, "stop_job", lambda: pytest.fail("stopped for good"))
+    async with shown(FakeJob(100)) as (pilot, screen):
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: "no shell" in screen._said)
