@@ -185,7 +185,8 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
         return []  # the machine explains it
     own = case.mask & (j.rank == rank) & ~np.isin(j.line_class, [LineClass.TRACEBACK, LineClass.BODY, LineClass.BLANK])
     others = np.unique(j.event[case.mask & (j.rank >= 0) & (j.rank != rank)])
-    last = case.iteration_of(rank)
+    life = case.lives.get(rank)
+    last = min(case.iteration_of(rank), case.iteration_at(rank, life.last_row)) if life else UNKNOWN
     rows = np.flatnonzero(own & ~np.isin(j.event, others) & (j.level < Level.ERROR))
     if last >= 0:
         near = [case.iteration_at(rank, int(r)) >= last - NEAR for r in rows]

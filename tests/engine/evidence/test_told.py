@@ -177,3 +177,19 @@ def test_who_left_an_epoch_for_its_evaluation_was_at_its_end() -> None:
     lines = [*marks(4), said(2, "Validate epoch: 1", 40, stage="eval")]
     case = told(lines, 4).case
     assert (case.iteration_of(2), case.iteration_of(1)) == (44, 41)
+
+
+CALLED, STATUS = "subprocess.CalledProcessError", "returned non-zero exit status 255."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RuntimeError: Using hostfile at /job/hostfile but host=n7 was not reachable via ssh. Set up ssh first.",
+        f"{CALLED}: Command 'ssh -o PasswordAuthentication=no n7 hostname' {STATUS}",
+        f"{CALLED}: Command '['ssh', '-p', '22', 'n7', 'hostname']' {STATUS}",
+    ],
+)
+def test_a_host_that_no_login_reaches_is_accused(text: str) -> None:
+    found = told([Said("starting", launcher=True), Said(text, launcher=True, level=Level.ERROR)])
+    assert [c.node for c in found.blame.nodes] == ["n7"]
