@@ -51,8 +51,7 @@ def blocks(
         limit = want if end is None else min(want, end - at)
         if limit <= 0:
             return
-        if not continues:
-            limit = _whole(source, at, limit)
+        limit = limit if continues else _whole(source, at, limit)
         try:
             data = source.pread(at, limit)
         except TextLost as lost:  # whoever follows the source has said so in a line of its own

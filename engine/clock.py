@@ -69,6 +69,11 @@ class Clock(NamedTuple):
         """Whether stamps hold a time of day only, in nanoseconds since midnight UTC."""
         return not {"epoch", "epoch_ms", "d"} & set(self.fields)
 
+    @property
+    def lacks_year(self) -> bool:
+        """Whether stamps have a date whose year has to be found."""
+        return "d" in self.fields and "Y" not in self.fields
+
     def times(self, numbers: Mapping[str, Ints], context: ClockContext) -> Ints:
         """Return ns UTC per line, NO_TIME where the numbers are no time.
 

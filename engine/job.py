@@ -114,24 +114,25 @@ class Job(Reading):
             self._read_by_workers(turn, stop, progress)
             self._workers.close(wait=not stop.is_set())
         done = sum(reader.at for reader in self.readers)
-        for reader in self.readers:
-            source, before = reader.source, reader.at
-            others = total - reader.size()
+        with self._together():
+            for reader in self.readers:
+                source, before = reader.source, reader.at
+                others = total - reader.size()
 
-            def told(at: int, done: int = done - before, others: int = others, reader: Reader = reader) -> None:
-                whole = reader.expected()
-                progress(done + at, others + whole if whole >= 0 else 0)
+                def told(at: int, done: int = done - before, others: int = others, reader: Reader = reader) -> None:
+                    whole = reader.expected()
+                    progress(done + at, others + whole if whole >= 0 else 0)
 
-            to_its_end = source.is_inflated or (final and source.feed is not None)
-            try:
-                ended = final or reader.is_silent()
-                self._read(reader, None if to_its_end else source.size(), stop, ended, told)
-            except SourceError as error:
-                self.problems[source.index] = str(error)
-            done += reader.at - before
-            total = others + max(reader.expected(), reader.at)
-            if stop.is_set():
-                return
+                to_its_end = source.is_inflated or (final and source.feed is not None)
+                try:
+                    ended = final or reader.is_silent()
+                    self._read(reader, None if to_its_end else source.size(), stop, ended, told)
+                except SourceError as error:
+                    self.problems[source.index] = str(error)
+                done += reader.at - before
+                total = others + max(reader.expected(), reader.at)
+                if stop.is_set():
+                    return
 
     def poll(self, stop: threading.Event | None = None) -> bool:
         """Read what has been written since, of very much a turn; say whether anything changed.
@@ -209,9 +210,10 @@ class Job(Reading):
         turn = [(reader, end, False) for reader, end in self._backlog.turn()]
         if self._is_worth_workers(sum(end - reader.at for reader, end, _ in turn)):
             self._read_by_workers(turn, stop, nobody)
-        for reader, end, final in turn:
-            with self._told_of(reader.source.index):
-                self._read(reader, end, stop, final, told=nobody)
+        with self._together():
+            for reader, end, final in turn:
+                with self._told_of(reader.source.index):
+                    self._read(reader, end, stop, final, told=nobody)
         self.behind = self._backlog.size
         if not self._backlog:
             self._workers.close()

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from l4tui.engine.adoption import Adoption
+from l4tui.engine.carrying import SourceCarry
 from l4tui.engine.formats import Dialect
-from l4tui.engine.merger import Merger, SourceCarry
+from l4tui.engine.merger import Merger
 from l4tui.engine.model import Speaker
 from l4tui.engine.planbook import PlanBook, PlanKey
 from l4tui.engine.restarts import Restarts

@@ -6,7 +6,9 @@ the merge (merger.py) carries records, iterations and dates from one to the next
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -21,17 +23,17 @@ from l4tui.engine.glance import Glance
 from l4tui.engine.keys import LONGEST_KEY, Keys, key_of, volatile_key
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, Parse, Speaker
 from l4tui.engine.numbering import Numbering, distinct
-from l4tui.engine.plans import ITER, NAMES, SITE, PlanInfo, Plans
+from l4tui.engine.plans import ITER, SITE, PlanInfo, Plans
 from l4tui.engine.records import classify
+from l4tui.engine.segments import Segments
+from l4tui.engine.telling import taught, woven
 from l4tui.engine.tidy import Tidy, is_plain, line_starts, tidy, untouched
-from l4tui.engine.trails import Trail
 from l4tui.engine.voices import Voices, speaker_of
 
 MOST_KEYS = 1 << 17  # keys remembered, each level; past it new lines share plans: crowds.py
 MANY_KEYS = 1 << 14  # and of a text whose every other line is like none before it
 FEW_LINES = 512  # of a block: so many are looked up one by one
 MOST_LEARNT = 512  # lines of a block whose keys are learnt for the next one
-NEAR = 200  # lines between a traceback's line and text that may belong to it
 MOST_ITERATION = 2**31 - 2  # the column holds int32; a number above it counts something else
 
 
@@ -113,6 +115,40 @@ class Mapper:
         self.context = context
         self._parsed.clear()
         t, begin, plan = self._entries(block)
+        return self._parts(t, begin, plan, [len(plan)], [len(block)], len(block) + (not block.endswith(b"\n")))[0]
+
+    def map_all(self, blocks: Sequence[bytes], contexts: Sequence[ClockContext]) -> list[Part]:
+        """Map blocks of different sources: what `map` makes of each in turn, small ones at a fraction of the cost."""
+        parts: list[Part] = []
+        for plain, some in groupby(zip(blocks, contexts, strict=True), key=lambda one: is_plain(one[0])):
+            pairs = list(some)
+            self.context = pairs[0][1]  # for the zone, which is everybody's
+            together = self._together([block for block, _ in pairs]) if plain and len(pairs) > 1 else None
+            parts += together or [self.map(block, context) for block, context in pairs]
+        return parts
+
+    def _together(self, blocks: Sequence[bytes]) -> list[Part] | None:
+        """Map plain blocks as one; None where a line has to be read alone, or needs its own source's year."""
+        ended = [block if block.endswith(b"\n") else block + b"\n" for block in blocks]
+        t = untouched(b"".join(ended))
+        found = self._look_up(t.data, t.begin)
+        tagged = self._may_cut(found)
+        if tagged and midline_suspects(t.data, self.dialect):
+            return None
+        self._parsed.clear()
+        plan = self._filled(found, tagged)
+        used = distinct(plan, len(self.table))
+        stamps = distinct(self.table.stamp[used] + 1, len(self.table.stamps) + 1) - 1
+        if self.table.loose[used].any() or any(self.table.stamps[s].clock.lacks_year for s in stamps[stamps >= 0]):
+            self._lines -= len(plan)
+            return None
+        entries, sizes = [block.count(b"\n") for block in ended], [len(block) for block in blocks]
+        return self._parts(t, found.begin, plan, entries, sizes, len(t.data))
+
+    def _parts(
+        self, t: Tidy, begin: np.ndarray, plan: np.ndarray, entries: Sequence[int], sizes: Sequence[int], whole: int
+    ) -> list[Part]:
+        """Return what lines of these plans hold, in parts of so many entries and bytes; `whole`: with last newlines."""
         raw = np.frombuffer(t.data, np.uint8)
         plan, used = self._sited(raw, begin, plan)
         loose = self.table.loose.take(plan) if self.table.loose[used].any() else None
@@ -127,15 +163,22 @@ class Mapper:
         flags |= _bits(time != NO_TIME, Flag.TIMED)
         flags |= _bits(mark >= 0, Flag.MARKED)
         if self.dialect.piece:
-            flags |= self._cut(t, len(block) + (not block.endswith(b"\n")), plan)
+            flags |= self._cut(t, whole, plan)
+        segments = Segments(entries)
+        teaching = taught(self.table, t.data, begin, plan, used, speaker, segments)
+        weaving = woven(self.table, t.data, begin, plan, used, segments)
         plans, new_plans = self._plan_numbers.of(plan, len(self.table))
         speakers, new_voices = self._voice_numbers.of(speaker, len(self.voices.speakers))
-        return Part(
-            t.begin, plans, speakers, time, dateless, mark, flags, len(block),
-            len(t.begin) - int(np.count_nonzero(flags & Flag.SEGMENT)),
-            [self.table.infos[p] for p in new_plans], [self.voices.speakers[v] for v in new_voices],
-            self._taught(t.data, begin, plan, used, speaker), self._woven(t.data, begin, plan, used),
-        )  # fmt: skip
+        infos, voices = [self.table.infos[p] for p in new_plans], [self.voices.speakers[v] for v in new_voices]
+        out: list[Part] = []
+        for k, (a, b) in enumerate(zip(segments.starts.tolist(), segments.ends.tolist(), strict=True)):
+            lines = b - a - int(np.count_nonzero(flags[a:b] & Flag.SEGMENT))
+            own = t.begin[a:b] - t.begin[a] if a else t.begin[:b]
+            out.append(Part(
+                own, plans[a:b], speakers[a:b], time[a:b], dateless[a:b], mark[a:b], flags[a:b], sizes[k], lines,
+                [] if k else infos, [] if k else voices, teaching[k], weaving[k],
+            ))  # fmt: skip
+        return out
 
     # keys
 
@@ -325,38 +368,6 @@ class Mapper:
             if spans and spans[0].field == "task" and lengths[i] - (spans[0].end + 2) == self.dialect.piece:
                 flags[last[i]] = Flag.CUT
         return flags
-
-    def _taught(
-        self, data: bytes, begin: np.ndarray, plan: np.ndarray, used: np.ndarray, speaker: np.ndarray
-    ) -> list[tuple[int, bytes]]:
-        """Return each different telling line once per speaker; untagged ones each time, for they tell their writer."""
-        if not self.table.teaches[used].any():
-            return []
-        out: list[tuple[int, bytes]] = []
-        known: set[tuple[int, bytes]] = set()
-        for i in np.flatnonzero(self.table.teaches[plan]).tolist():
-            at = int(begin[i])
-            parse = self.table.infos[int(plan[i])].parse
-            text = data[at + parse.text_at : data.index(b"\n", at)][:LONGEST_KEY]
-            told = (int(speaker[i]), text)
-            if told not in known or NAMES.isdisjoint(span.field for span in parse.spans):
-                known.add(told)
-                out.append((i, text))
-        return out
-
-    def _woven(self, data: bytes, begin: np.ndarray, plan: np.ndarray, used: np.ndarray) -> list[tuple[int, bytes]]:
-        """Return the lines that weaving reads; indented text only near a traceback, or where one may have begun."""
-        if not self.table.told[used].any():
-            return []
-        told = self.table.told[plan]
-        index = np.arange(len(told))
-        near = np.maximum.accumulate(np.where((told > 0) & (told != Trail.CODE), index, 0))
-        out = []
-        for i in np.flatnonzero((told > 0) & ((told != Trail.CODE) | (index - near < NEAR))).tolist():
-            at = int(begin[i])
-            text_at = at + self.table.infos[int(plan[i])].parse.text_at
-            out.append((i, data[text_at : min(data.index(b"\n", at), text_at + LONGEST_KEY)]))
-        return out
 
 
 def _bits(holds: np.ndarray, flag: Flag) -> np.ndarray:

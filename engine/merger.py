@@ -6,23 +6,24 @@ stages from line to line and from block to block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from l4tui.engine.adoption import KIND, Adoption, LaneKind, adopt
+from l4tui.engine.adoption import KIND, LaneKind, adopt
+from l4tui.engine.carrying import SourceCarry, carry_clock, carry_iterations
 from l4tui.engine.clock import date_carry
 from l4tui.engine.facts import read, spoken_by
 from l4tui.engine.identity import Identity
-from l4tui.engine.lanes import ByLane, Lane, lane_of, last_marked
+from l4tui.engine.lanes import ByLane, Lane, lane_of
 from l4tui.engine.mapper import Part
 from l4tui.engine.model import NO_TIME, UNKNOWN, Flag, LineClass, Marker, Speaker
 from l4tui.engine.numbering import distinct, first_seen
 from l4tui.engine.planbook import PlanBook, Translation
 from l4tui.engine.records import RecordCarry, assemble
-from l4tui.engine.restarts import Restarts
+from l4tui.engine.segments import Segments
 from l4tui.engine.stages import StageCarry, carry_stages
 from l4tui.engine.store import Growing, Store
 from l4tui.engine.strands import Register
@@ -32,17 +33,28 @@ from l4tui.engine.weaving import Block, Loom
 MOST_TOLD = 1 << 18  # different telling lines that are heeded
 
 
-@dataclass
-class SourceCarry:
-    """What a source's next block continues from."""
+class Piece(NamedTuple):
+    """A part of a source as its mapper has made it."""
 
-    lines: int = 0
-    restarts: Restarts = field(default_factory=Restarts)
-    clock: int = NO_TIME
-    after: int = UNKNOWN  # iteration that lines without a marker of their own fall into
-    pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
-    last: int = UNKNOWN  # speaker of its last entry
-    adoption: Adoption = field(default_factory=Adoption)
+    source: int
+    base: int  # offset in the source
+    part: Part
+    translation: Translation  # its mapper's
+    continues: bool = False  # its first line is the rest of the last line of the source's part before
+
+
+class _Taken(NamedTuple):
+    """A part in the job's terms; arrays with a row per entry."""
+
+    piece: Piece
+    carry: SourceCarry
+    plan: np.ndarray
+    speaker: np.ndarray
+    flags: np.ndarray
+    time: np.ndarray
+    mark: np.ndarray
+    line_class: np.ndarray
+    begins: list[int]  # entries at which epochs begin
 
 
 class Merger:
@@ -71,22 +83,41 @@ class Merger:
         self.stages = StageCarry()
 
     def add(self, source: int, base: int, part: Part, translation: Translation, continues: bool = False) -> None:
-        """Append a part; parts of a source come in file order, each with its mapper's translation.
+        """Append a part; see `add_all`."""
+        self.add_all([Piece(source, base, part, translation, continues)])
 
-        `continues`: its first line is the rest of the last line of the source's part before.
-        """
+    def add_all(self, pieces: Iterable[Piece]) -> None:
+        """Append parts, those of a source in file order; small ones of many sources together cost a fraction."""
+        together: dict[int, _Taken] = {}
+        for piece in pieces:
+            if piece.source in together:
+                self._settle(list(together.values()))
+                together.clear()
+            taken = self._take(piece)
+            if taken.begins and together:
+                self._settle(list(together.values()))
+                together.clear()
+            together[piece.source] = taken
+            if taken.begins:
+                self._settle([taken])
+                together.clear()
+        if together:
+            self._settle(list(together.values()))
+
+    def _take(self, piece: Piece) -> _Taken:
+        """Say in the job's terms what a part holds, and who wrote it."""
         if self._forgot:
             self._learn_again()
+        source, _, part, translation, continues = piece
         carry = self.sources.setdefault(source, SourceCarry())
         self.book.extend(translation, part.plans)
         translation.speakers.extend(part.speakers)
         plan = translation.plans.view().take(part.plan)
-        used = distinct(plan, len(self.book))
         self.book.count(plan)
         speaker, plain, begins = self._speakers(source, carry, part, translation)
         flags, time, mark = part.flags, part.time, part.mark
         line_class = self.book.line_class.view().take(plan)
-        self._weave(source, part, plan, used, line_class, speaker, plain)
+        self._weave(source, part, plan, line_class, speaker, plain)
         if carry.pieces or (flags & Flag.CUT).any():
             flags, speaker = self._join_pieces(carry, flags.copy(), speaker)
             pieces = (flags & Flag.PIECE) != 0
@@ -100,26 +131,38 @@ class Merger:
             speaker[0] = carry.last
         if part.dateless.any():
             time = date_carry(time, carry.clock, part.dateless)
-        clock = self._carry_clock(carry, time)
+        return _Taken(piece, carry, plan, speaker, flags, time, mark, line_class, begins)
+
+    def _settle(self, some: Sequence[_Taken]) -> None:
+        """Append parts of different sources with what their lines have of the lines before."""
+        carries, segments = [taken.carry for taken in some], Segments([len(taken.plan) for taken in some])
+        plan, speaker = _joined([taken.plan for taken in some]), _joined([taken.speaker for taken in some])
+        flags, time = _joined([taken.flags for taken in some]), _joined([taken.time for taken in some])
+        mark, line_class = _joined([taken.mark for taken in some]), _joined([taken.line_class for taken in some])
+        clock = carry_clock(carries, time, segments)
         lane = self._lane.view().take(speaker)
-        by = ByLane(lane)
-        present = distinct(line_class, len(LineClass))
-        whose = adopt(lane, line_class, self._lane_kind.view().take(lane), carry.adoption, present)
+        by, present = ByLane(lane), distinct(line_class, len(LineClass))
+        adoptions = [carry.adoption for carry in carries]
+        whose = adopt(lane, line_class, self._lane_kind.view().take(lane), adoptions, segments, present)
         heads = assemble(whose, line_class, self._records, self.store.length, by if whose is lane else None, present)
-        closes, action = self._closes(plan, used), self.book.stage_action.view().take(plan)
-        if begins:
-            iteration, stage = self._anew(source, lane, mark, closes, action, begins)
+        closes, action = self._closes(plan), self.book.stage_action.view().take(plan)
+        while self._after.length < len(self._lane_ids):
+            self._after.append(UNKNOWN)
+        if some[0].begins:
+            iteration, stage = self._anew(some[0], lane, closes, action)
         else:
-            iteration = self._iterations(carry, mark, closes, by)
-            stage = carry_stages(action, lane, self.stages, source, by)
+            iteration = carry_iterations(carries, self._after, mark, closes, by, segments)
+            stage = carry_stages(action, lane, self.stages, [taken.piece.source for taken in some], segments, by)
         self._count(speaker, flags)
         columns = {
-            "offset": part.begin, "plan": plan, "speaker": speaker, "clock": clock, "record": heads,
-            "iteration": iteration, "stage": stage, "flags": flags,
+            "offset": _joined([taken.piece.part.begin for taken in some]), "plan": plan, "speaker": speaker,
+            "clock": clock, "record": heads, "iteration": iteration, "stage": stage, "flags": flags,
         }  # fmt: skip
-        self.store.add_block(source, base, part.size, carry.lines + 1, columns)
-        carry.lines += part.lines - continues
-        carry.last = int(speaker[-1])
+        where = [(p.source, p.base, p.part.size, c.lines + 1) for p, c in ((t.piece, t.carry) for t in some)]
+        self.store.add_blocks(where, segments.starts.tolist(), columns)
+        for taken in some:
+            taken.carry.lines += taken.piece.part.lines - taken.piece.continues
+            taken.carry.last = int(taken.speaker[-1])
 
     def lines(self, source: int) -> int:
         """Return the physical lines merged of a source."""
@@ -140,7 +183,8 @@ class Merger:
             "record": self.store.length, "iteration": carry.after, "stage": UNKNOWN, "flags": int(Flag.NOTE),
         }  # fmt: skip
         self.store.notes.append(text)
-        self.store.add_block(source, -1, 0, carry.lines + 1, {name: np.array([value]) for name, value in row.items()})
+        columns = {name: np.array([value]) for name, value in row.items()}
+        self.store.add_blocks([(source, -1, 0, carry.lines + 1)], [0], columns)
 
     # speakers
 
@@ -187,11 +231,12 @@ class Merger:
         return out
 
     def _weave(
-        self, source: int, part: Part, plan: np.ndarray, used: np.ndarray, line_class: np.ndarray,
-        speaker: np.ndarray, plain: dict[int, int],
+        self, source: int, part: Part, plan: np.ndarray, line_class: np.ndarray, speaker: np.ndarray,
+        plain: dict[int, int],
     ) -> None:  # fmt: skip
         """Give lines whose place among others tells their writer, or whom they go together with, to that speaker."""
         loom = self._looms.get(source)
+        used = distinct(plan, len(self.book))
         trail, classes = self.book.trail.view(), self.book.line_class.view()[used]
         told = trail[used]
         is_told = ((told > 0) & (told < min(OF_AGENT))).any()
@@ -274,65 +319,25 @@ class Merger:
 
     # carried columns
 
-    def _carry_clock(self, carry: SourceCarry, time: np.ndarray) -> np.ndarray:
-        """Return each line's own time or the last one before it."""
-        timed = time != NO_TIME
-        if timed.all():
-            carry.clock = int(time[-1]) if len(time) else carry.clock
-            return time
-        last = last_marked(timed)
-        clock = np.where(last >= 0, time[last], carry.clock)
-        carry.clock = int(clock[-1]) if len(clock) else carry.clock
-        return clock
-
-    def _closes(self, plan: np.ndarray, used: np.ndarray) -> np.ndarray | None:
+    def _closes(self, plan: np.ndarray) -> np.ndarray | None:
         """Say which lines stand at the end of their iteration; None: no line does."""
-        marker = self.book.marker.view()
-        return marker.take(plan) == Marker.CLOSE if (marker[used] == Marker.CLOSE).any() else None
-
-    def _iterations(
-        self, carry: SourceCarry, mark: np.ndarray, closes: np.ndarray | None, by: ByLane
-    ) -> np.ndarray:
-        """Return the iteration of every line: of its lane's markers, else of its source's."""
-        iteration = mark.astype(np.int32)
-        marked = mark >= 0
-        rows, silent = np.flatnonzero(marked), np.flatnonzero(~marked)
-        if not len(rows) and self._after.length == 0:
-            return np.full(len(mark), carry.after, np.int32)
-        while self._after.length < len(self._lane_ids):
-            self._after.append(UNKNOWN)
-        kept = self._after.view()
-        after = iteration if closes is None else iteration + closes
-        if len(silent):
-            own = kept.take(by.lane.take(silent))
-            if len(rows):
-                own = _forward(after, marked, silent, own, by)
-            lost = np.flatnonzero(own == UNKNOWN)
-            if len(lost):
-                last = np.searchsorted(rows, silent.take(lost))
-                own[lost] = np.append(carry.after, after.take(rows)).take(last)
-            iteration[silent] = own
-        if len(rows):
-            carry.after = int(after[rows[-1]])
-            kept = kept.copy()
-            kept[by.lane.take(rows)] = after.take(rows)  # the last assignment of a lane stays
-            self._after.replace(kept)
-        return iteration
+        closes = (self.book.marker.view() == Marker.CLOSE).take(plan)
+        return closes if closes.any() else None
 
     def _anew(
-        self, source: int, lane: np.ndarray, mark: np.ndarray, closes: np.ndarray | None, action: np.ndarray,
-        begins: list[int],
+        self, taken: _Taken, lane: np.ndarray, closes: np.ndarray | None, action: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return iterations and stages of a block in which epochs begin: nothing is carried into an epoch."""
-        carry = self.sources[source]
+        """Return iterations and stages of a part in which epochs begin: nothing is carried into an epoch."""
+        source, carry, begins = taken.piece.source, taken.carry, taken.begins
         iterations, stages = [], []
         for a, b in pairwise([*dict.fromkeys([0, *begins]), len(lane)]):
             if a or begins[0] == 0:
                 carry.after = UNKNOWN
                 self.stages.sources.pop(source, None)
-            by = ByLane(lane[a:b])
-            iterations.append(self._iterations(carry, mark[a:b], None if closes is None else closes[a:b], by))
-            stages.append(carry_stages(action[a:b], by.lane, self.stages, source, by))
+            by, one = ByLane(lane[a:b]), Segments([b - a])
+            closing = None if closes is None else closes[a:b]
+            iterations.append(carry_iterations([carry], self._after, taken.mark[a:b], closing, by, one))
+            stages.append(carry_stages(action[a:b], by.lane, self.stages, [source], one, by))
         return np.concatenate(iterations), np.concatenate(stages)
 
     def _count(self, speaker: np.ndarray, flags: np.ndarray) -> None:
@@ -350,13 +355,5 @@ class Merger:
                 self.shared[group] = self.shared.get(group, 0) + 1
 
 
-def _forward(
-    after: np.ndarray, marked: np.ndarray, silent: np.ndarray, carried: np.ndarray, by: ByLane
-) -> np.ndarray:
-    """Return what the last marked row of the same lane leaves to each silent one, or what was carried."""
-    last = last_marked(marked.take(by.order))
-    before = np.where(last >= by.first, by.order.take(last), UNKNOWN)
-    whose = np.empty(len(marked), np.int64)
-    whose[by.order] = before
-    whose = whose.take(silent)
-    return np.where(whose >= 0, after.take(whose), carried)
+def _joined(columns: Sequence[np.ndarray]) -> np.ndarray:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)

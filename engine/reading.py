@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import PurePath
+from typing import NamedTuple
 
-from l4tui.engine.blocks import blocks
+from l4tui.engine.blocks import Block, blocks
+from l4tui.engine.clock import ClockContext
 from l4tui.engine.dating import Dating
 from l4tui.engine.formats import Dialect, Parser, detect
 from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.mapper import Mapper, Part
-from l4tui.engine.merger import Merger
+from l4tui.engine.merger import Merger, Piece
 from l4tui.engine.options import Options
 from l4tui.engine.order import OrderCache
 from l4tui.engine.parallel import Workers
@@ -24,9 +28,20 @@ from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
 
+SMALL = 64 << 10  # bytes of a block that is mapped together with those of other sources …
+TOGETHER = 1 << 20  # … which hold as many
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
 Progress = Callable[[int, int], None]
 Turn = tuple[Reader, int, bool]  # who reads, up to where, and whether the last line may lack its newline
+
+
+class Held(NamedTuple):
+    """A block that waits for others."""
+
+    source: int
+    block: Block
+    dialect: Dialect
+    context: ClockContext
 
 
 class Reading:
@@ -42,6 +57,7 @@ class Reading:
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
         self._dating = Dating()
         self._workers = Workers(options.jobs, options.dask)
+        self._holds = False  # small blocks are held back
         self._lock = threading.RLock()
         self._start_anew()
 
@@ -57,6 +73,7 @@ class Reading:
         self.order = OrderCache()
         self.fill = FillCache()
         self._mappers: dict[Dialect, tuple[Mapper, Translation]] = {}
+        self._held: list[Held] = []
         self._ranks: tuple[tuple[int, int], Ranks] | None = None
         self.version = 0
         for reader in self.readers:
@@ -84,15 +101,40 @@ class Reading:
         size = reader.source.fill(SETTLED, stop, wait=final) if end is None else end
         if reader.judged < SETTLED and size > 2 * reader.judged and self._judge(reader, size):
             self._read_again(stop)
-        mapper, translation = self._mapper(reader.dialect)
         context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
-            part = mapper.map(block.data, context)
-            self._add(reader.source.index, block.offset, part, translation, block.continues)
+            self._held.append(Held(reader.source.index, block, reader.dialect, context))
+            if not self._holds or len(block.data) > SMALL or sum(len(h.block.data) for h in self._held) >= TOGETHER:
+                self._add_held()
             reader.at = block.end
             reader.inside = block.unfinished or not block.data.endswith(b"\n")
             told(reader.at)
         reader.holds = reader.at < size
+
+    @contextlib.contextmanager
+    def _together(self) -> Iterator[None]:
+        """Hold small blocks back as long as this lasts: those of many sources cost a fraction together."""
+        self._holds = True
+        try:
+            yield
+        finally:
+            self._holds = False
+            self._add_held()
+
+    def _add_held(self) -> None:
+        """Map and merge what is held, in order."""
+        held, self._held = self._held, []
+        for dialect, some in groupby(held, key=lambda one: one.dialect):
+            mapper, translation = self._mapper(dialect)
+            mine = list(some)
+            parts = mapper.map_all([one.block.data for one in mine], [one.context for one in mine])
+            with self._lock:
+                self._expect(sum(len(part.plan) for part in parts), sum(part.size for part in parts))
+                self.merger.add_all(
+                    Piece(one.source, one.block.offset, part, translation, one.block.continues)
+                    for one, part in zip(mine, parts, strict=True)
+                )
+                self.version += 1
 
     def _is_worth_workers(self, size: int) -> bool:
         return (self.options.jobs > 1 or bool(self.options.dask)) and size >= WORTHWHILE

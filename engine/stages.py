@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from l4tui.engine.formats.shape import needed_literals
 from l4tui.engine.lanes import ByLane, last_marked
 from l4tui.engine.model import UNKNOWN, Marker
-from l4tui.engine.numbering import distinct
+from l4tui.engine.segments import Segments
 
 Ints = NDArray[np.int64]
 
@@ -96,8 +96,9 @@ class _Kept(NamedTuple):
 
 
 def carry_stages(
-    actions: Ints, lane: Ints, carry: StageCarry, source: int = 0, by: ByLane | None = None
-) -> NDArray[np.int8]:
+    actions: Ints, lane: Ints, carry: StageCarry, sources: Sequence[int] = (0,), segments: Segments | None = None,
+    by: ByLane | None = None,
+) -> NDArray[np.int8]:  # fmt: skip
     """Return the stage of every line (index into NAMES, −1 unknown); any cut into blocks gives the same.
 
     A line is in the stage its lane last named, unless another lane of the source has begun to train (or to train on)
@@ -105,35 +106,29 @@ def carry_stages(
     never named a stage is in its source's.
 
     Args:
-        actions, lane: one row per entry of a block of one source, in file order.
+        actions, lane: one row per entry of a block of each source, in file order.
+        sources, segments: whose block is where; None: there is one.
         by: ByLane(lane), where it is known already.
     """
     if not len(actions):
         return np.zeros(0, np.int8)
     carry.grow(int(lane.max()) + 1)
-    before, trained = carry.sources.get(source, ((UNKNOWN,) * len(_Kept._fields), UNKNOWN))
-    start = carry.rows
+    rows = np.flatnonzero(actions != NO_ACTION)
+    by_source = _BySource(actions, rows, carry, sources, segments or Segments([len(actions)]))
     carry.rows += len(actions)
-    acts = actions != NO_ACTION
-    rows = np.flatnonzero(acts)
     if not len(rows):
-        return _told(carry.lanes[0].take(lane), carry.lanes[1].take(lane), before[0], trained)
+        return _told(carry.lanes[0].take(lane), carry.lanes[1].take(lane), *by_source.carried())
+    by_lane = _ByLane(actions, by or ByLane(lane), by_source.start)
     told = _OWN.take(actions)
-    silent = np.flatnonzero(~acts)
-    common = _Actions(_THEN.take(actions.take(rows)), rows)
-    trains = np.flatnonzero(common.then == TRAIN)
+    silent = np.flatnonzero(actions == NO_ACTION)
     if len(silent):
-        held = _Kept(*(np.full(len(silent), value) for value in before))
-        stage, _ = common.settled(np.searchsorted(rows, silent) - 1, 0, held, start)
-        since = np.searchsorted(rows.take(trains), silent)
-        train = np.append(trained, start + rows.take(trains)).take(since)
-        told[silent] = _told(*_of_lane(actions, silent, lane, carry, start, by or ByLane(lane)), stage, train)
-    if len(trains):
-        trained = start + int(rows[trains[-1]])
-    end = common.kept(np.array([len(rows) - 1]), np.array([common.base(len(rows) - 1)]), before, start)
-    carry.sources[source] = (tuple(int(column[0]) for column in end), trained)
-    _keep_lanes(common, lane.take(rows), carry, start)
+        told[silent] = _told(*by_lane.of(silent, carry), *by_source.of(silent))
+    by_source.keep(carry)
+    by_lane.keep(carry)
     return told
+
+
+_NOTHING = ((UNKNOWN,) * len(_Kept._fields), UNKNOWN)  # of a source not seen before
 
 
 class _Actions:
@@ -148,12 +143,7 @@ class _Actions:
     def _bases(self) -> Ints:
         return last_marked(self.is_basic)
 
-    def base(self, at: int) -> int:
-        """Return the last basic action up to one; -1: there is none."""
-        found = np.flatnonzero(self.is_basic[: at + 1])
-        return int(found[-1]) if len(found) else UNKNOWN
-
-    def settled(self, at: Ints, first: Ints | int, kept: _Kept, start: int) -> tuple[Ints, Ints]:
+    def settled(self, at: Ints, first: Ints, kept: _Kept, start: int) -> tuple[Ints, Ints]:
         """Return the stage after each of these actions, and where it was named.
 
         Args:
@@ -169,19 +159,87 @@ class _Actions:
         back = np.flatnonzero(here & (then == BACK))
         if len(back):
             base = self._bases.take(at[back])
-            known = base >= (first if isinstance(first, int) else first[back])
-            stage[back] = np.where(known, self.then.take(base), kept.base[back])
-            place[back] = np.where(known, start + self.rows.take(base), kept.base_at[back])
+            known = base >= np.broadcast_to(first, len(at))[back]
+            stage[back] = np.where(known, self.then.take(base), np.broadcast_to(kept.base, len(at))[back])
+            place[back] = np.where(known, start + self.rows.take(base), np.broadcast_to(kept.base_at, len(at))[back])
         return stage, place
 
-    def kept(self, last: Ints, base: Ints, before: Sequence[int] | Ints, start: int) -> _Kept:
-        """Return what is carried on after the last action and the last basic one (-1: none) of each lane."""
-        known = base >= 0
-        basic = np.where(known, self.then.take(base), before[2])
-        basic_at = np.where(known, start + self.rows.take(base), before[3])
-        back = self.then.take(last) == BACK
-        stage = np.where(back, basic, self.then.take(last))
-        return _Kept(stage, np.where(back, basic_at, start + self.rows.take(last)), basic, basic_at)
+    def kept(self, at: Ints, first: Ints, before: _Kept, start: int) -> _Kept:
+        """Return what is carried on behind these actions: the last ones of some lanes, told as for `settled`."""
+        stage, place = self.settled(at, first, before, start)
+        base = self._bases.take(at)
+        known = (at >= first) & (base >= first)
+        basic = np.where(known, self.then.take(base), before.base)
+        return _Kept(stage, place, basic, np.where(known, start + self.rows.take(base), before.base_at))
+
+
+class _BySource:
+    """The actions of a block, source by source."""
+
+    def __init__(
+        self, actions: Ints, rows: Ints, carry: StageCarry, sources: Sequence[int], segments: Segments
+    ) -> None:
+        self.start = carry.rows  # position of the first row
+        self._rows, self._sources, self._segments = rows, sources, segments
+        known = [carry.sources.get(source, _NOTHING) for source in sources]
+        self._before = _Kept(*np.array([kept for kept, _ in known], np.int64).T)
+        self._trained = [at for _, at in known]
+        self._named = _Actions(_THEN.take(actions.take(rows)), rows)
+        self._trains = rows.take(np.flatnonzero(self._named.then == TRAIN))
+
+    def carried(self) -> tuple[Ints, Ints]:
+        """Return what sources that name nothing are in, and when they last began to train."""
+        return self._segments.each(self._before.stage), self._segments.each(self._trained)
+
+    def of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return what the sources of silent rows last named, and when they last began to train."""
+        held = _Kept(*(self._segments.each(column, rows) for column in self._before))
+        first = self._segments.first(rows)
+        at = np.searchsorted(self._rows, rows) - 1
+        stage, _ = self._named.settled(at, np.searchsorted(self._rows, first), held, self.start)
+        last = np.append(UNKNOWN, self._trains).take(np.searchsorted(self._trains, rows))
+        return stage, np.where(last >= first, self.start + last, self._segments.each(self._trained, rows))
+
+    def keep(self, carry: StageCarry) -> None:
+        """Bring the sources up to date."""
+        last = np.searchsorted(self._rows, self._segments.ends) - 1
+        first = np.searchsorted(self._rows, self._segments.starts)
+        end = self._named.kept(last, first, self._before, self.start)
+        for k, row in enumerate(self._segments.last(self._trains)):
+            trained = self.start + row if row >= 0 else self._trained[k]
+            carry.sources[self._sources[k]] = (tuple(int(column[k]) for column in end), trained)
+
+
+class _ByLane:
+    """The actions of a block, lane by lane."""
+
+    def __init__(self, actions: Ints, by: ByLane, start: int) -> None:
+        self._by, self._start = by, start
+        sorted_actions = actions.take(by.order)
+        self._acts = sorted_actions != NO_ACTION
+        self._upto = np.cumsum(self._acts)
+        self._named = _Actions(_THEN.take(sorted_actions[self._acts]), by.order[self._acts])
+
+    def of(self, rows: Ints, carry: StageCarry) -> tuple[Ints, Ints]:
+        """Return what the lanes of silent rows last named, and where."""
+        place = np.empty(len(self._acts), np.int64)
+        place[self._by.order] = np.arange(len(place))
+        at = place.take(rows)
+        first = self._first(self._by.first.take(at))
+        kept = _Kept(*carry.lanes[:, self._by.lane.take(rows)])
+        return self._named.settled(self._upto.take(at) - 1, first, kept, self._start)
+
+    def keep(self, carry: StageCarry) -> None:
+        """Bring the lanes up to date."""
+        by = self._by
+        lanes = by.lanes.take(by.firsts)
+        last = self._upto.take(by.ends - 1) - 1
+        kept = _Kept(*carry.lanes[:, lanes])
+        carry.lanes[:, lanes] = self._named.kept(last, self._first(by.firsts), kept, self._start)
+
+    def _first(self, at: Ints) -> Ints:
+        """Return the first action at or behind these places, where lanes begin."""
+        return self._upto.take(at) - self._acts.take(at)
 
 
 def _told(stage: Ints, at: Ints, common: Ints | int, trained: Ints | int) -> NDArray[np.int8]:
@@ -189,32 +247,3 @@ def _told(stage: Ints, at: Ints, common: Ints | int, trained: Ints | int) -> NDA
     behind = (trained > at) & (stage != TEARDOWN)
     passing = (common == PASSING[0]) | (common == PASSING[1])
     return np.where(at == UNKNOWN, common, np.where(behind, np.where(passing, common, TRAIN), stage)).astype(np.int8)
-
-
-def _of_lane(
-    actions: Ints, silent: Ints, lane: Ints, carry: StageCarry, start: int, by: ByLane
-) -> tuple[Ints, Ints]:
-    """Return what the lanes of silent rows last named, and where."""
-    sorted_actions = actions.take(by.order)
-    acts = sorted_actions != NO_ACTION
-    upto = np.cumsum(acts)
-    place = np.empty(len(lane), np.int64)
-    place[by.order] = np.arange(len(lane))
-    at = place.take(silent)
-    named = _Actions(_THEN.take(sorted_actions[acts]), by.order[acts])
-    firsts = by.first.take(at)
-    first = upto.take(firsts) - acts.take(firsts)
-    return named.settled(upto.take(at) - 1, first, _Kept(*carry.lanes[:, lane.take(silent)]), start)
-
-
-def _keep_lanes(actions: _Actions, lane: Ints, carry: StageCarry, start: int) -> None:
-    """Bring the lanes of these actions up to date; of what is assigned to a lane the last stays."""
-    who = distinct(lane, carry.lanes.shape[1])
-    place = np.empty(carry.lanes.shape[1], np.int64)  # untouched memory costs nothing
-    place[who] = np.arange(len(who))
-    lane = place.take(lane)
-    last, base = np.full((2, len(who)), UNKNOWN)
-    last[lane] = np.arange(len(lane))
-    basic = np.flatnonzero(actions.is_basic)
-    base[lane.take(basic)] = basic
-    carry.lanes[:, who] = actions.kept(last, base, carry.lanes[:, who], start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,12 +142,20 @@ class Store:
             self.remark = f"--max-mem: {(error.strerror or '').lower()} for the index: it stays in memory"
             return np.empty(room, dtype)
 
-    def add_block(self, source: int, base: int, size: int, line: int, columns: dict[str, np.ndarray]) -> None:
-        """Append the entries of one block; readers see them once `length` has moved."""
+    def add_blocks(
+        self, blocks: Sequence[tuple[int, int, int, int]], starts: Sequence[int], columns: Mapping[str, np.ndarray]
+    ) -> None:
+        """Append the entries of some blocks; readers see them once `length` has moved.
+
+        Args:
+            blocks: source, base, size and line of each, as in `Blocks`.
+            starts: the first row of each in the columns.
+        """
         for name, column in self.columns.items():
             column.extend(columns[name])
-        for name, value in zip(Blocks._fields, (self.length, source, base, size, line), strict=True):
-            self._blocks[name].append(value)
+        for start, block in zip(starts, blocks, strict=True):
+            for name, value in zip(Blocks._fields, (self.length + start, *block), strict=True):
+                self._blocks[name].append(value)
         self.length += len(columns["offset"])
 
     def restore(self, columns: dict[str, np.ndarray], blocks: dict[str, np.ndarray]) -> None:

@@ -13,7 +13,7 @@ SOURCE, HEADER, PREFIX = LaneKind
 def lanes(*rows: tuple[int, C, LaneKind]) -> list[int]:
     """Return the lanes after adoption of (lane, class, kind) rows."""
     lane, cls, kind = (np.array([row[k] for row in rows], np.int64) for k in range(3))
-    return adopt(lane, cls, kind, Adoption()).tolist()
+    return adopt(lane, cls, kind, [Adoption()]).tolist()
 
 
 def test_the_rest_of_a_message_follows_its_header() -> None:
@@ -38,9 +38,9 @@ def test_any_cut_gives_the_same_lanes(rows: list[tuple[int, C]], cuts: list[int]
     lane = np.array([row[0] for row in rows], np.int64)
     cls = np.array([row[1] for row in rows], np.int64)
     kind = np.array([SOURCE, SOURCE, HEADER, HEADER, PREFIX])[lane]
-    whole = adopt(lane, cls, kind, Adoption())
+    whole = adopt(lane, cls, kind, [Adoption()])
     carry, at, parts = Adoption(), 0, [np.zeros(0, np.int64)]
     for size in [*cuts, len(rows)]:
-        parts.append(adopt(lane[at : at + size], cls[at : at + size], kind[at : at + size], carry))
+        parts.append(adopt(lane[at : at + size], cls[at : at + size], kind[at : at + size], [carry]))
         at += size
     assert np.concatenate(parts).tolist() == whole.tolist()

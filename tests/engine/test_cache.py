@@ -58,15 +58,16 @@ def read(logs: Path, cache: IndexCache | None) -> tuple[Job, int]:
     """Read and return how many bytes were mapped anew."""
     job = open_job(logs, cache)
     mapped = 0
-    original = job.merger.__class__.add
+    original = job.merger.__class__.add_all
 
-    def counted(self, source, base, part, translation, continues=False):
+    def counted(self, pieces):
         nonlocal mapped
-        mapped += part.size
-        original(self, source, base, part, translation, continues)
+        pieces = list(pieces)
+        mapped += sum(piece.part.size for piece in pieces)
+        original(self, pieces)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job.merger.__class__, "add", counted)
+        patch.setattr(job.merger.__class__, "add_all", counted)
         job.read_all()
     return job, mapped
 

@@ -117,9 +117,9 @@ def test_silent_lanes_follow_their_source() -> None:
 
 def test_sources_do_not_mix() -> None:
     carry = StageCarry()
-    carry_stages(np.array([action_of(TRAIN, TRAIN)]), np.array([0]), carry, source=0)
-    assert carry_stages(np.array([0]), np.array([1]), carry, source=1).tolist() == [UNKNOWN]
-    assert carry_stages(np.array([0]), np.array([2]), carry, source=0).tolist() == [TRAIN]
+    carry_stages(np.array([action_of(TRAIN, TRAIN)]), np.array([0]), carry, sources=[0])
+    assert carry_stages(np.array([0]), np.array([1]), carry, sources=[1]).tolist() == [UNKNOWN]
+    assert carry_stages(np.array([0]), np.array([2]), carry, sources=[0]).tolist() == [TRAIN]
 
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, len(NAMES) * (BACK + 1)), st.booleans()), max_size=60)
