@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from l4tui.engine.evidence.record import Journal
 from l4tui.engine.library.pattern import Blames
@@ -17,6 +19,14 @@ _RANKS = re.compile(r"(\d+)(?:-(\d+))?")
 _HOSTS = re.compile(r"([\w.\-]+)(?:\[([\d,\-]+)\]([\w.\-]*))?")
 
 
+class Bus(NamedTuple):
+    """Where a GPU sits in its machine."""
+
+    domain: int
+    bus: int
+    device: int
+
+
 @dataclass(frozen=True, slots=True)
 class Homes:
     """What matched lines tell of places."""
@@ -26,6 +36,7 @@ class Homes:
     rank: dict[int, int] = field(default_factory=dict)  # by pid
     sole: str | None = None  # the only host that is named anywhere
     listed: tuple[str, ...] = ()  # the nodes that the job was given, in the launcher's order
+    users: dict[Bus, set[int]] = field(default_factory=dict)  # by GPU: the ranks that use one at this address
 
 
 def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
@@ -37,6 +48,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
     placed: dict[int, str] = {}  # by launchers, whose numbers are tasks: ranks only where each rank is a task
     hosts: set[str] = set(journal.nodes) | set(journal.node_ranks)
     listed: tuple[str, ...] = ()
+    users: dict[Bus, set[int]] = defaultdict(set)
     host, host_row = "", -BESIDE
     named, named_row = UNKNOWN, -BESIDE
     for s in sightings:
@@ -47,6 +59,8 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             node.setdefault(int(g["rank"]), g["host"])
         elif name == "fact.node-address" and (own := _node(journal, s)):
             address.setdefault(g["ip"], own)
+        elif name == "fact.rank-device" and s.rank >= 0:
+            users[nccl_bus(g["bus"])].add(s.rank)
         elif name == "elastic.table-host":
             host, host_row = g["host"], s.row
         elif name == "elastic.table-rank" and s.row - host_row < BESIDE:
@@ -67,7 +81,23 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             hosts |= {g[key] for key in ("node", "node2") if key in g}
     _settle(node, told, hosts)
     _seat_tasks(journal, node, placed)
-    return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None, listed)
+    return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None, listed, dict(users))
+
+
+def nccl_bus(number: str) -> Bus:
+    """Read NCCL's busId: domain, bus, device and function in one hexadecimal number (nccl: src/misc/utils.cc)."""
+    value = int(number, 16)
+    return Bus(value >> 20, value >> 12 & 0xFF, value >> 4 & 0xFF)
+
+
+def pci_bus(address: str) -> Bus | None:
+    """Read an address as drivers write it, 0000:3b:00.0 or 3b:00; None where it is none."""
+    parts = address.partition(".")[0].split(":")
+    try:
+        domain, bus, device = (int(part, 16) for part in ["0", *parts][-3:])
+    except ValueError:
+        return None
+    return Bus(domain, bus, device)
 
 
 def _seat_tasks(journal: Journal, node: dict[int, str], placed: dict[int, str]) -> None:

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.evidence.record import Ints, Journal
-from l4tui.engine.homes import Homes, spread
+from l4tui.engine.homes import Bus, Homes, pci_bus, spread
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level
 from l4tui.engine.roles import Sighting
 from l4tui.engine.smallids import partners, present, stable_order
 from l4tui.engine.telemetry.curves import Outside
+from l4tui.engine.telemetry.outside.hosts import node_named
 
 if TYPE_CHECKING:
     from l4tui.engine.l4.pipeline import Analysis
@@ -126,8 +127,15 @@ class Case:
         """Return the ranks of a node that wrote something."""
         return [r for r in self.ranks if self.node_of(r) == node]
 
+    @cached_property
+    def _homes_of_ranks(self) -> list[str]:
+        """The nodes of ranks; a machine may be called otherwise where it speaks itself."""
+        placed = {node for node, ranks in self.journal.node_ranks.items() if ranks}
+        return sorted(placed | {n for r in self.ranks if (n := self.node_of(r))})
+
     def seats(self, node: str) -> list[int]:
         """Return all ranks of a node: those that wrote, those that a launcher places there, else its usual block."""
+        node = node_named(node, self._homes_of_ranks) or node
         told = {*self.on_node(node), *self.journal.node_ranks.get(node, ())}
         return sorted(told) or list(self._usual_seats.get(node, ()))
 
@@ -213,12 +221,21 @@ class Case:
                 return [int(g[name])]
         if "pid" in g and int(g["pid"]) in self.homes.rank:
             return [self.homes.rank[int(g["pid"])]]
+        if "pci" in g and (rank := self.user_of(g["pci"], self.node_at(sighting.row))) >= 0:
+            return [rank]
         if g.get("node_index") == "0":
             return [int(g["local_rank"])]
         if "local_rank" in g:
             rank = self.rank_at(int(g["local_rank"]), sighting.row)
             return [rank] if rank >= 0 else []
         return []
+
+    def user_of(self, pci: str, node: str | None) -> int:
+        """Return the rank that uses the GPU at an address of a node, where NCCL told which one each rank has."""
+        users = self.homes.users.get(pci_bus(pci) or Bus(-1, -1, -1), ())
+        named = node_named(node, self._homes_of_ranks)
+        there = [r for r in users if node is None or self.node_of(r) == named]
+        return there[0] if len(there) == 1 else UNKNOWN
 
     @cached_property
     def ends_in_errors(self) -> bool:

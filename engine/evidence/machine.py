@@ -179,7 +179,7 @@ def _signs(case: Case) -> Iterator[Sign]:
             if row in told or time == NO_TIME or not _counts(mark):
                 continue
             node = _node(case, mark.node) or (case.node_at(row) if row >= 0 else None)
-            rank = _rank(case, node, mark.slot)
+            rank = case.user_of(mark.device, node) if mark.slot == UNKNOWN else _rank(case, node, mark.slot)
             if rank >= 0 or node is not None:
                 yield Sign(mark._replace(time=time), one.path, row, rank, node)
 
