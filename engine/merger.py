@@ -31,6 +31,7 @@ from l4tui.engine.trails import OF_AGENT
 from l4tui.engine.weaving import Block, Loom
 
 MOST_TOLD = 1 << 18  # different telling lines that are heeded
+_CUT, _STAMP, _OF_AGENT = int(Flag.CUT), int(LineClass.STAMP), int(min(OF_AGENT))  # enumerations are slow to ask
 
 
 class Piece(NamedTuple):
@@ -118,7 +119,7 @@ class Merger:
         flags, time, mark = part.flags, part.time, part.mark
         line_class = self.book.line_class.view().take(plan)
         self._weave(source, part, plan, line_class, speaker, plain)
-        if carry.pieces or (flags & Flag.CUT).any():
+        if carry.pieces or (flags & _CUT).any():
             flags, speaker = self._join_pieces(carry, flags.copy(), speaker)
             pieces = (flags & Flag.PIECE) != 0
             line_class = np.where(pieces, np.int8(LineClass.BODY), line_class)
@@ -239,8 +240,8 @@ class Merger:
         used = distinct(plan, len(self.book))
         trail, classes = self.book.trail.view(), self.book.line_class.view()[used]
         told = trail[used]
-        is_told = ((told > 0) & (told < min(OF_AGENT))).any()
-        if not is_told and (loom is None or loom.is_idle()) and not (classes == LineClass.STAMP).any():
+        is_told = ((told > 0) & (told < _OF_AGENT)).any()
+        if not is_told and (loom is None or loom.is_idle()) and not (classes == _STAMP).any():
             return  # the common case
         if loom is None:
             loom = self._looms[source] = Loom(self._register)

@@ -74,6 +74,7 @@ class Reading:
         self.fill = FillCache()
         self._mappers: dict[Dialect, tuple[Mapper, Translation]] = {}
         self._held: list[Held] = []
+        self._held_size = 0  # bytes
         self._ranks: tuple[tuple[int, int], Ranks] | None = None
         self.version = 0
         for reader in self.readers:
@@ -104,7 +105,8 @@ class Reading:
         context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             self._held.append(Held(reader.source.index, block, reader.dialect, context))
-            if not self._holds or len(block.data) > SMALL or sum(len(h.block.data) for h in self._held) >= TOGETHER:
+            self._held_size += len(block.data)
+            if not self._holds or len(block.data) > SMALL or self._held_size >= TOGETHER:
                 self._add_held()
             reader.at = block.end
             reader.inside = block.unfinished or not block.data.endswith(b"\n")
@@ -123,7 +125,7 @@ class Reading:
 
     def _add_held(self) -> None:
         """Map and merge what is held, in order."""
-        held, self._held = self._held, []
+        held, self._held, self._held_size = self._held, [], 0
         for dialect, some in groupby(held, key=lambda one: one.dialect):
             mapper, translation = self._mapper(dialect)
             mine = list(some)
