@@ -28,8 +28,12 @@ _WORDS_OF_NO_HOSTS = (
     " eval shard chunk rank task iter iteration ckpt checkpoint stage fold batch array proc process thread gpu cuda"
     " device scheduler try model layer core r stdout stderr"
 )
+_WORDS_OF_HOSTS = "node host worker master server machine compute cn nid dgx hgx gx pod vm rack blade"
+_TOKEN = re.compile(r"[A-Za-z]*\d[A-Za-z0-9]*|[A-Za-z]+")
 _FOLDERS = frozenset(_WORDS_OF_FOLDERS.split(" "))
 _NO_HOSTS = frozenset(_WORDS_OF_NO_HOSTS.split(" "))
+_FILE_WORDS = _NO_HOSTS - {"gpu", "cuda", "device"}  # those can begin a host's name
+_HOST_WORDS = frozenset(_WORDS_OF_HOSTS.split(" "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +197,10 @@ def _number_hosts(members: Sequence[int], stems: Sequence[str], names: list[Sour
         base = skeleton.rpartition("/")[2]
         words = set(re.findall(r"[a-z]+", base.lower()))
         varying = _varying([stems[i] for i in rows])
-        if len(varying) != 1 or not base or words & _NO_HOSTS or not words:
+        if len(varying) != 1 or not base or not words:
             continue
         for i in rows:
-            node = _host(stems[i], varying[0])
+            node = _host_among(stems[i], varying[0]) or (None if words & _NO_HOSTS else _host(stems[i], varying[0]))
             if node is not None:
                 names[i] = names[i]._replace(node=node)
 
@@ -217,6 +221,33 @@ def _host(stem: str, column: int) -> str | None:
     tail = re.match(r"(?:-?\d+|[A-Za-z]+\d*(?=[-_.]|$))*", stem[number.end() :])
     node = stem[start : number.end() + (tail.end() if tail else 0)]
     return node if _HOST.fullmatch(node) else None
+
+
+def _host_among(stem: str, column: int) -> str | None:
+    """Return the host behind or before words of files, as in ``%x-%j-%N``: behind a job's number, or surely one.
+
+    Surely a host's is a number with a zero in front, or behind a word that machines are called by.
+    """
+    number = list(re.finditer(r"\d+", stem))[column]
+    start = stem.rfind("/", 0, number.start()) + 1
+    if stem.find("/", number.end()) >= 0:
+        return None
+    tokens = [(m[0], start + m.start(), start + m.end()) for m in _TOKEN.finditer(stem[start:])]
+    at = next(k for k, (_, begin, end) in enumerate(tokens) if begin <= number.start() < end)
+    first = at - 1 if tokens[at][0][0].isdigit() and at else at  # node-003, else cn3
+    word = tokens[first][0].rstrip("0123456789").lower()
+    if not word.isalpha() or word in _NO_HOSTS or stem[tokens[first][1] : number.start()].count("_"):
+        return None
+    while first and tokens[first - 1][0].isalpha() and tokens[first - 1][0].lower() not in _FILE_WORDS:
+        if stem[tokens[first - 1][2] : tokens[first][1]] != "-":
+            break
+        first -= 1
+    before = [token for token, _, _ in tokens[:first]]
+    is_job = any(token.isdigit() and len(token) > 1 for token in before)
+    is_sure = word in _HOST_WORDS or (number[0][0] == "0" and len(number[0]) > 1)
+    is_named = is_sure and bool(_NO_HOSTS & {token.lower() for token in before})
+    node = stem[tokens[first][1] : tokens[at][2]]
+    return node if (is_job or is_named) and _HOST.fullmatch(node) else None
 
 
 def _streams(plain: Sequence[str], names: list[SourceName]) -> None:

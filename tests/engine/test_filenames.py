@@ -72,6 +72,29 @@ def test_hosts_by_their_set() -> None:
     assert named("exa0.log")["exa0.log"].node is None  # one name alone may be anything
 
 
+@pytest.mark.parametrize(
+    ("name", "hosts"),
+    [
+        ("slurm-77.{}.out", ("node003", "node004")),
+        ("pretrain-481516-{}.err", ("gpu-b7", "gpu-b8")),
+        ("llama2-7b-481516-{}.log", ("gx-11", "gx-12")),
+        ("train_{}.log", ("gpu-a01", "gpu-a02")),
+        ("log_{}.txt", ("worker-0", "worker-1")),
+        ("output.{}.log", ("dgx01", "dgx02")),
+    ],
+)
+def test_hosts_behind_words_of_files(name: str, hosts: tuple[str, ...]) -> None:
+    assert [one.node for one in names_of([PurePosixPath(name.format(host)) for host in hosts])] == list(hosts)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["train_lr{}.log", "train-epoch0{}.log", "job-120{}.log", "exp-12-{}.log", "train_7b_v0{}.log", "dc1-r12-n{}.log"],
+)
+def test_numbers_behind_words_of_files_that_are_no_hosts(name: str) -> None:
+    assert {one.node for one in names_of([PurePosixPath(name.format(n)) for n in (1, 2)])} == {None}
+
+
 def test_streams_pair() -> None:
     found = named("16-node.out", "16-node.err", "other.out")
     assert found["16-node.out"].stream == "stdout" and found["16-node.err"].stream == "stderr"
