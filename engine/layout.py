@@ -280,7 +280,7 @@ class _Decision:
 
     def _spoken(self, seat: Seat, told: Claimed) -> set[int]:
         """Return what its own lines say: a launcher's table is of one of the nodes whose lines stand here."""
-        return (self._strong(seat, told) or self._weak(seat.era, told)) & told.spoken
+        return (self._strong(seat, told) | self._weak(seat.era, told)) & told.spoken
 
     def _base(self, agent: Agent, locals_: Mapping[int, list[tuple[Seat, Claimed]]]) -> int | None:
         """Return the agent's first rank, UNKNOWN where nothing tells it, None where claims disagree."""

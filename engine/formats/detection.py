@@ -28,6 +28,8 @@ ROW = 6
 FEW_LINES = 50  # with fewer than this nothing is called rare
 FEW_IN_OWN = 8
 HEAD, PLACE = "learnt-head", "learnt-place"  # formats whose patterns places.py learns
+MARGIN = "viewer-margin"
+FEWEST, SAME = 5, 0.98  # lines that have a margin, and their share
 SELDOM = frozenset(("torch-rank", "ray-own"))  # tags of few lines by their nature
 _HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
 _TORCH_LINE = re.compile(rb"\[rank\d+\]:(?:\[(?:[EWIF]|titan\])| Traceback \()")
@@ -69,6 +71,7 @@ def detect(lines: Sequence[bytes], name: SourceName | None = None, extra: Sequen
     """
     own = name is not None and (name.rank >= 0 or name.local_rank >= 0)
     search = _Search(lines, own, extra)
+    search.take_margin()
     search.take_layers()
     if name is None or name.rank < 0:
         search.take_places()
@@ -90,6 +93,16 @@ class _Search:
         self.rest: dict[str, str] = {}
         self.refused: list[str] = []
         self.seen_tags: dict[str, list[bytes]] = {}
+
+    def take_margin(self) -> None:
+        """Take away what nearly all lines begin with: the marks of a quotation, the indent of a block."""
+        found = [match[0] for text in self.texts if (match := self.known[MARGIN].regex.match(text)) is not None]
+        if len(found) < max(FEWEST, SAME * len(self.texts)):
+            return
+        low, high = min(found), max(found)  # what they share all share
+        common = low[: next((k for k, (a, b) in enumerate(zip(low, high)) if a != b), len(low))]  # noqa: B905
+        if common.strip() or len(common) > 1 or common == b"\t":
+            self._take([(self.known[MARGIN], re.escape(common.decode("latin-1")))])
 
     def take_layers(self) -> None:
         """Take prefixes that entries know away, from the outside in."""

@@ -29,7 +29,7 @@ _VALUES = re.compile(rb" *\d+")
 _TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
 _NO_HOST = re.compile(
     r"(?:global_?|local_?|world_?)?(?:rank|step|epoch|iter|iteration|batch|gpu|cuda|device|task|layer|loss|stage|frame|"
-    r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|r|t|block|expert|shard|part|chunk|group|level|dim|cpu|tid|pid|thread)"
+    r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|r|t|block|expert|shard|proc|process|pe|part|chunk|group|level|dim|cpu|tid|pid|thread)"
     r"[_-]?\d*",
     re.IGNORECASE,
 )
@@ -310,6 +310,14 @@ def _viewer(hits: Hits, hints: Hints) -> str | None:
     return "" if len(ids) >= 5 and len(ids) >= 0.95 * hits.total and rising and counts_up(ids) else None
 
 
+def _pod(hits: Hits, hints: Hints) -> str | None:
+    """Accept names of hosts before nearly all lines, two at least."""
+    names = set(hits.texts())
+    if len(names) < 2 or len(hits.at) < 0.9 * hits.total or not all(_is_host(name, hints) for name in names):
+        return None
+    return "" if _named(hits) else None
+
+
 def _spaced(sure: str) -> Rule:
     """Return a rule: each tag of the sure format is followed by a blank, so that blank is the launcher's."""
 
@@ -327,7 +335,7 @@ def _torch_any(hits: Hits, hints: Hints) -> str | None:
 
 
 def _learnt(hits: Hits, hints: Hints) -> str | None:
-    """Leave it to what is learnt behind all launchers' prefixes."""
+    """Leave it to detection.py: it is learnt before or behind all launchers' prefixes."""
     return None
 
 
@@ -353,6 +361,8 @@ RULES: dict[str, Rule] = {
     "pm2": _repeated,
     "stern": _stern,
     "milabench": _repeated,
+    "viewer-margin": _learnt,
+    "pod-bracket": _pod,
     "viewer-bracket": _viewer,
     "viewer-tab": _viewer,
     "viewer-colon": _viewer,

@@ -21,7 +21,7 @@ MOST_HEADS = 8  # kinds of text in front of one place
 MANY = 30  # hits: of few lines it is not clear that all say so
 MOST_PLACES = 4  # of one source
 MOST_WORDS = 12  # words that a place lists
-RANK, WEAK, DEVICE, BARE = "rank", "weak", "device", "bare"
+RANK, WEAK, DEVICE, BARE, TEE = "rank", "weak", "device", "bare", "tee"
 HEADER, TAIL, FREE = "header", "tail", "free"
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _D = re.compile(rb"\d+")
@@ -56,6 +56,7 @@ _BEHIND_HEADER = tuple(  # without brackets: only behind a stamp or level
         rb" (?P<id>\d{1,6})(?P<after>)(?= +\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|CRITICAL))",
     )
 )
+_TEE = re.compile(rb"(?<=.)\[default(?P<id>\d{1,4})\]:", re.DOTALL)  # torchrun's, behind what a collector wrote
 # of another numbering, or of another process: the text is about them
 _OTHERS = re.compile(
     rb"(?i:\b(?:local|node|group|[tpdecsm]p|tensor|pipeline|data|model|expert|context|parallel|machine|peer|src|dst|"
@@ -74,6 +75,7 @@ _TOKEN = re.compile(rb"\d+|[A-Za-z_](?:[\w./-]*\w)?|\s+|.", re.DOTALL)
 _STAMP = re.compile(
     rb"^\W*(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[\d.,Z]*\S*|^.*?\"(?:message|msg|event|text)\": ?|^.*?\bmsg="
 )
+_TIME = re.compile(rb"\d{1,4}[-/:.,]\d\d(?:[-/:.,T ]\d+)*|\b[A-Z][a-z]{2} [ \d]\d ")
 _LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "SUCCESS", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL")
 _WORLD = re.compile(rb"(?:world[_ ]?size\W{1,3}|nranks )(\d{1,6})\b")
 LOOKED_AT = 600  # hits that tell whether they are ranks
@@ -126,9 +128,9 @@ def learn_places(texts: Sequence[bytes], is_placed: bool) -> list[Place]:
             if place is not None:
                 found.append(place)
     found += [_as_field(place) for place in found if place.kind == RANK and place.pair][:1]
-    order = (RANK, WEAK, BARE, DEVICE)
+    order = (TEE, RANK, WEAK, BARE, DEVICE)
     found.sort(key=lambda place: (order.index(place.kind), -place.share))
-    return [place for place in found if place.kind == RANK] or found[:1]
+    return [place for place in found if place.kind in (TEE, RANK)] or found[:1]
 
 
 def head_of(places: Sequence[Place]) -> str:
@@ -179,12 +181,15 @@ def _spots(key: bytes) -> Iterable[Spot]:
     for match in _WORD.finditer(key):
         kind = RANK if match["rank"] else WEAK if match["weak"] else DEVICE
         is_last = not key[match.end() :].strip()
-        if _OTHERS.search(key, 0, match.start()) is None:
+        if _OTHERS.search(key, 0, match.start()) is None and not _names_host(match):
             sep = match["sep"].replace(b" ", b"") or match["sep"]  # numbers may be padded
             size = _D.sub(b"0", match["size"] or b"")
             form = (match["open"], match["rank"] or match["weak"] or match["device"], sep, size, match["after"])
             at, end = match.span("id")
             yield Spot(kind, form, _skeleton(key[: match.start()]), match.start(), at, end, match.end(), is_last)
+    for match in _TEE.finditer(key, 0, FAR):
+        form = (b"", b"[default", b"", b"", b"]:")
+        yield Spot(TEE, form, _skeleton(key[: match.start()]), match.start(), *match.span("id"), match.end(), False)
     bare = {(*match.span(), *match.span("id")) for regex in _BARE for match in regex.finditer(key, 0, FAR)}
     found = (match for regex in _BEHIND_HEADER for match in regex.finditer(key, 0, FAR))
     bare |= {(match.start("id"), match.end(), *match.span("id")) for match in found}
@@ -192,6 +197,14 @@ def _spots(key: bytes) -> Iterable[Spot]:
         if _OTHERS.search(key, 0, start) is None and _DEVICE_OF.match(key, stop) is None:
             form = (b"", _shape(key[start:at]), b"", b"", _shape(key[end:stop]))
             yield Spot(BARE, form, _skeleton(key[:start]), start, at, end, stop, False)
+
+
+def _names_host(match: re.Match[bytes]) -> bool:
+    """Say whether a device or worker with its number may as well be a machine's name: gpu-3, worker3."""
+    word = (match["weak"] or match["device"] or b"").lower()
+    if word not in (b"gpu", b"device", b"worker") or match["sep"] not in (b"", b"-", b"_"):
+        return False
+    return match["sep"] == b"-" or word == b"worker" or not (match["open"] or match["device"].isupper())
 
 
 def _shape(text: bytes) -> bytes:
@@ -220,7 +233,9 @@ def _judge(kind: str, hits: Sequence[tuple[bytes, Spot]], lines: int, world: Cal
         spot = inside[0][1]
         if not _is_proven(kind, where, crew, share, world, _is_marked(where, spot.form)):
             continue
-        local = kind == DEVICE
+        local = kind in (DEVICE, TEE)
+        if kind == TEE and _is_mixed([text[: one.start] for text, one in inside]):
+            return None
         if where == HEADER and _is_split(ids, [_beside(*hit) for hit in inside]):
             return None
         if where == HEADER and _is_split(ids, [_hosts(*hit) for hit in inside]):
@@ -274,6 +289,8 @@ def _is_marked(where: str, form: tuple[bytes, ...]) -> bool:
 def _is_proven(kind: str, where: str, crew: Crew, share: float, world: Callable[[], int], is_marked: bool) -> bool:
     ids = crew.ids
     distinct = len(set(ids))
+    if kind == TEE:
+        return where == HEADER and share >= 0.2
     if distinct == 1:
         return kind == RANK and len(ids) >= 10 and share >= 0.5 and len(crew.kinds()) > 2
     if not crew.fills():
@@ -316,6 +333,12 @@ def _beside(text: bytes, spot: Spot) -> bytes:
     if spot.kind != BARE:
         return b""
     return b" ".join(_D.findall(text[spot.start : spot.id_at]) + _D.findall(text[spot.id_end : spot.end]))
+
+
+def _is_mixed(fronts: Sequence[bytes]) -> bool:
+    """Say whether a number in front, other than a stamp's or a line's, parts the lines: it may be a node's."""
+    columns = zip(*(_D.findall(_TIME.sub(b"", front)) for front in fronts), strict=False)
+    return any(1 < len(set(column)) < len(fronts) / 3 for column in columns)
 
 
 def _hosts(text: bytes, spot: Spot) -> bytes:

@@ -75,6 +75,29 @@ def test_a_form_of_a_logger(tmp_path: Path, name: str, led: bool) -> None:
     ]
 
 
+COLLECTED: dict[str, Callable[[str, int], str]] = {  # text, number of the line → what a collector writes
+    "docker": lambda t, k: f'{{"log":"{t}\\n","stream":"stderr","time":"2026-11-29T10:00:{k % 60:02}.5Z"}}',
+    "logcli": lambda t, k: f'2026-11-29T10:00:{k % 60:02}Z {{pod="fit-worker-0"}} {t}',
+    "one pod of kubetail": lambda t, k: f"[fit-worker-0] {t}",
+    "journal": lambda t, k: f"Nov 29 10:00:{k % 60:02} gx-1 fit.sh[812]: {t}",
+    "stamped": lambda t, k: f"{clock(k)} {t}",
+    "quoted": lambda t, k: f"> {t}",
+    "indented": lambda t, k: f"    {t}",
+    "numbered": lambda t, k: f"{k + 1:6}\t{t}",
+    "grep": lambda t, k: f"fit.log:{k + 1}:{t}",
+    "a log of logs": lambda t, k: f'{{"textPayload": "{t}", "timestamp": "{clock(k)}"}}',
+}
+
+
+@pytest.mark.parametrize("form", ["[default{r}]:{t}", "[rank{r}]: {t}", "{r}: {t}"])
+@pytest.mark.parametrize("name", COLLECTED)
+def test_what_a_collector_wrote_in_front(tmp_path: Path, name: str, form: str) -> None:
+    lines = [(form.format(r=r, t=text), r) for r, text in said(4, led=False)]
+    found = ranks_of(tmp_path, [COLLECTED[name](line, k) for k, (line, _) in enumerate(lines)])
+    bare = form[0] == "{" and name in ("journal", "a log of logs", "grep", "one pod of kubetail")
+    assert found == [None if bare else rank for _, rank in lines]
+
+
 @pytest.mark.parametrize("led", [False, True], ids=["all talk", "rank 0 talks"])
 @pytest.mark.parametrize("name", LAUNCHED)
 def test_a_form_of_a_launcher(tmp_path: Path, name: str, led: bool) -> None:
@@ -157,6 +180,12 @@ def test_numbers_that_each_node_counts_for_itself(tmp_path: Path, form: Form) ->
 @pytest.mark.parametrize("text", ["rank {r} has reached step {k}", "rank {r}: reported {k}", "Worker {r} finished {k}"])
 def test_what_is_said_of_others(tmp_path: Path, text: str) -> None:
     lines = [f"{clock(k)} INFO " + text.format(r=draw(8), k=k // 8) for k in range(120)]
+    assert set(ranks_of(tmp_path, lines)) == {None}
+
+
+@pytest.mark.parametrize("form", ["gpu{r}: {t}", "[gpu-{r}] {t}", "worker{r} | {t}", "[worker-{r}] {t}"])
+def test_names_of_machines(tmp_path: Path, form: str) -> None:
+    lines = [form.format(r=r, t=text) for r, text in said(4, led=False)]
     assert set(ranks_of(tmp_path, lines)) == {None}
 
 
