@@ -119,6 +119,8 @@ class Mapper:
 
     def map_all(self, blocks: Sequence[bytes], contexts: Sequence[ClockContext]) -> list[Part]:
         """Map blocks of different sources: what `map` makes of each in turn, small ones at a fraction of the cost."""
+        if len(blocks) == 1:
+            return [self.map(blocks[0], contexts[0])]
         parts: list[Part] = []
         for plain, some in groupby(zip(blocks, contexts, strict=True), key=lambda one: is_plain(one[0])):
             pairs = list(some)
@@ -294,12 +296,11 @@ class Mapper:
         used = distinct(plan, len(self.table))
         if not (self.table.site_line[used] >= 0).any():
             return plan, used
-        wanted = self.table.site_line.take(plan)
-        line = self.table.field(raw, begin, plan, used, SITE, UNKNOWN)
-        other = np.flatnonzero((line != wanted) & (wanted >= 0))
+        other = self.table.other_sites(raw, begin, plan)
         if not len(other):
             return plan, used
-        pairs, back = np.unique(np.stack((plan[other], line[other])), axis=1, return_inverse=True)
+        line = self.table.field(raw, begin[other], plan[other], used, SITE, UNKNOWN)
+        pairs, back = np.unique(np.stack((plan[other], line)), axis=1, return_inverse=True)
         plan[other] = np.array([self._site(*pair) for pair in pairs.T.tolist()])[back.reshape(-1)]
         return plan, distinct(plan, len(self.table))
 

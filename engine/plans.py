@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from l4tui.engine.clock import NUMBERS, clock_spans, compile_clock
-from l4tui.engine.digits import WIDEST, numbers
+from l4tui.engine.digits import WIDEST, numbers, windows
 from l4tui.engine.keys import shape_of
 from l4tui.engine.model import UNKNOWN, LineClass, Marker, Parse, Span
 from l4tui.engine.stamps import Stamp
@@ -35,6 +35,8 @@ _ARRAYS: dict[str, tuple[type, int, int]] = {  # name: type, value where nothing
     "line_class": (np.int8, 0, 0),
     "teaches": (np.bool_, 0, 0),
     "site_line": (np.int32, UNKNOWN, 0),
+    "site_text": (np.uint64, 0, 0),
+    "site_mask": (np.uint64, 0, 0),
     "told": (np.int8, 0, 0),
     "tagged": (np.bool_, 0, 0),
 }
@@ -67,6 +69,8 @@ class Plans:
     line_class: np.ndarray  # int8
     teaches: np.ndarray  # bool
     site_line: np.ndarray  # int32: line number of the call site, -1
+    site_text: np.ndarray  # uint64: its digits as they stand in memory, the first eight …
+    site_mask: np.ndarray  # uint64: … and which bytes they are
     told: np.ndarray  # int8: trails.Trail of lines whose text the merge reads, else 0
     tagged: np.ndarray  # bool: its lines may hold a tag that cuts them
 
@@ -107,7 +111,7 @@ class Plans:
                 self._place(k, ITER, span.start, span.end)
             elif span.field == "line":
                 self._place(k, SITE, span.start, span.end)
-                self.site_line[k] = int(line[span.start : span.end][:9] or b"-1")
+                self._place_site(k, line[span.start : span.end])
         self.marker[k] = parse.marker if self.width[ITER, k] else Marker.NONE
         self.loose[k] = loose or self.numbers[k] > MOST_IDENTITY
         self.is_simple[k] = self.numbers[k] <= 1 and not self.loose[k]
@@ -127,7 +131,7 @@ class Plans:
         for name in _ARRAYS:
             column = getattr(self, name)
             column[..., k] = column[..., of]
-        self.site_line[k] = site_line
+        self._place_site(k, b"%0*d" % (int(self.width[SITE, k]), site_line))
         info = self.infos[of]
         parts = info.site.split(b":")
         if len(parts) > 1:
@@ -154,6 +158,18 @@ class Plans:
     def _place(self, k: int, slot: int, start: int, end: int) -> None:
         self.at[slot, k] = start
         self.width[slot, k] = min(end - start, WIDEST)
+
+    def _place_site(self, k: int, digits: bytes) -> None:
+        self.site_line[k] = int(digits[:9] or b"-1")
+        self.site_text[k] = int.from_bytes(digits[:8], "little")
+        self.site_mask[k] = (1 << 8 * len(digits[:8])) - 1
+
+    def other_sites(self, raw: np.ndarray, begin: np.ndarray, plan: np.ndarray) -> np.ndarray:
+        """Return the lines whose call site has other digits than their plan's; they are compared as they stand."""
+        word = windows(raw, begin + self.at[SITE].take(plan), 8).view("<u8").reshape(len(plan))
+        word ^= self.site_text.take(plan)
+        word &= self.site_mask.take(plan)
+        return np.flatnonzero(word)
 
     def _place_identity(self, k: int, line: bytes, spans: tuple[Span, ...], parse: Parse) -> None:
         text: list[object] = [parse.launcher, parse.habit]

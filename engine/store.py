@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from l4tui.engine.sharing import remember, shared
+from l4tui.engine.sharing import remember, shared, touch
 
 Allocate = Callable[[int, Any], np.ndarray]  # values, dtype
 
+FEW = 4096  # values that are written as they come
+TOUCHED = 1 << 20  # bytes of a column for which memory is asked for at a time
 # name → dtype: 31 bytes an entry
 COLUMNS: dict[str, type] = {
     "offset": np.uint32,  # from the block's base
@@ -34,6 +36,7 @@ class Growing:
         self._allocate = allocate
         self._data: np.ndarray = np.empty(room, dtype)
         self.length = 0
+        self._touched = 0  # values up to which memory is at hand
         self.expected = 0  # values that will come, as far as anyone can tell
 
     def extend(self, values: np.ndarray) -> None:
@@ -41,6 +44,9 @@ class Growing:
         end = self.length + len(values)
         if end > len(self._data):
             self._make_room(end)
+        if end > self._touched and len(values) > FEW:
+            self._touched = end + TOUCHED // self._data.itemsize
+            touch(self._data, self.length, self._touched)
         self._data[self.length : end] = values
         self.length = end
 
@@ -48,7 +54,7 @@ class Growing:
         # untouched memory costs nothing, so room for all that is expected is made at once
         larger = self._allocate(max(end, self.expected, len(self._data) * 3 // 2), self._data.dtype)
         larger[: self.length] = self._data[: self.length]
-        self._data = larger
+        self._data, self._touched = larger, self.length
 
     def append(self, value: int) -> None:
         """Append one value."""

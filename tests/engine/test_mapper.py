@@ -87,3 +87,10 @@ def test_a_call_site_with_another_line_number_is_a_plan_of_its_own() -> None:
     part = mapped(b"".join(line % n for n in (10, 11, 10, 12, 11)), Dialect())
     assert part.plan.tolist() == [0, 1, 0, 2, 1]
     assert [info.site for info in part.plans] == [b"train.py:10", b"train.py:11", b"train.py:12"]
+
+
+def test_line_numbers_of_any_width_part_plans() -> None:
+    line = b"2026-11-29 10:00:00,000 - main - INFO - train.py:%d - hello\n"
+    numbers = [7, 8, 7, 41, 40, 123456789, 123456789, 99, 7]
+    part = mapped(b"".join(line % n for n in numbers), Dialect())
+    assert [part.plans[plan].site for plan in part.plan.tolist()] == [b"train.py:%d" % n for n in numbers]

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from l4tui.engine import store
 from l4tui.engine.discovery import discover
 from l4tui.engine.job import Job, Options
+from l4tui.engine.sharing import shared, touch
 from l4tui.engine.store import Growing
 
 
@@ -60,3 +62,14 @@ def test_places_are_counted_where_they_are() -> None:
     values.count(np.array([3, 9, 3], np.int32))
     values.count(np.array([], np.int32))
     assert values.view().tolist() == [0, 1, 2, 5, 4, 5, 6, 7, 8, 10]
+
+
+def test_memory_that_is_asked_for_ahead_holds_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FEW", 0)
+    monkeypatch.setattr(store, "TOUCHED", 5000)
+    values = Growing(np.int64, allocate=shared)
+    values.expected = 300_000
+    for begin in range(0, 400_000, 1000):
+        values.extend(np.arange(begin, begin + 1000))
+    assert np.array_equal(values.view(), np.arange(400_000))
+    touch(np.zeros(10), 0, 10)  # memory of another kind is left alone
