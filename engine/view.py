@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from l4tui.engine.backtracking import is_endless
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.outline import Folds
 from l4tui.engine.rankset import RankSet, rank_items
@@ -142,12 +143,16 @@ class Scope:
 
 
 def validate(pattern: str) -> None:
-    """Raise ValueError with words if a pattern is no regex."""
+    """Raise ValueError with words if a pattern is no regex, or one that nothing could stop."""
     try:
         re.compile(pattern)
         re.compile(smart_case(pattern).encode("utf-8", "surrogateescape"))  # what the search uses
     except re.error as error:
         raise ValueError(f"{error.msg} at {error.pos}" if error.pos is not None else error.msg) from None
+    except (RecursionError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+    if is_endless(smart_case(pattern)):
+        raise ValueError("could take for ever: a repeat of what itself repeats")
 
 
 def smart_case(pattern: str) -> str:

@@ -111,7 +111,7 @@ def fold(text: str, width: int, most: int) -> list[tuple[int, int]]:
 
 def folded(text: str, width: int, most: int) -> list[str]:
     """Break words into at most `most` rows of `width` cells; the last one is left as long as it is."""
-    rows = []
+    rows: list[str] = []
     while len(rows) < most - 1 and width_of(text) > width > 0:
         stop = window(text, 0, width)[1]
         space = text.rfind(" ", 0, stop + 1)

@@ -17,6 +17,7 @@ from l4tui.widgets.line import Line
 
 CACHED = 4_000  # strips kept: some 60 screens
 HITS_MAX = 200  # matches marked in one line
+HITS_WITHIN = 1_000  # characters of it that are looked at, seen or not
 
 
 Styled = tuple[int, int, str]  # start, stop, style of a part of a text
@@ -141,10 +142,11 @@ class Painter:
         return Strip([*parts, Segment(fill, thin)]).crop(0, self._look.width)
 
     def _marks(self, text: str) -> list[tuple[int, int]]:
-        if self._regex is None:
+        if self._regex is None or self._look is None:
             return []
         found: list[tuple[int, int]] = []
-        for match in self._regex.finditer(text[:20_000]):  # bounds what a costly regex can do to a frame
+        seen = self._look.left + self._look.width * max(self._look.wrap, 1)
+        for match in self._regex.finditer(text[: max(seen, HITS_WITHIN)]):  # bounds what a costly one does to a frame
             if match.end() > match.start():
                 found.append(match.span())
             if len(found) >= HITS_MAX:

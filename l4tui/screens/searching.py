@@ -181,5 +181,7 @@ class SearchScreen(Screen[None]):
             return tests[0](keys)
 
         words = f"no hit for {finder.pattern}" if not finder.count else "no hit among what is shown"
+        if finder.running:
+            words = "no hit yet, still searching"
         self.jump(test, step, words, start=from_row, around=True)
         self._seeking = True

@@ -15,7 +15,7 @@ from l4tui.histogram import Histogram, histogram_of
 from l4tui.screens.fields import fields_text, record_text
 from l4tui.widgets.cells import clean
 from l4tui.widgets.gutter import SECOND, clock
-from l4tui.widgets.sheet import ListSheet, TextSheet
+from l4tui.widgets.sheet import ListSheet, Sheet, TextSheet
 
 if TYPE_CHECKING:
     from l4tui.engine.evidence.finding import Place
@@ -66,9 +66,15 @@ def _place_text(place: Place, plain: bool) -> Text:
 def _lay_out(screen: JobScreen, title: str, make: Callable[[], Text]) -> None:
     def work() -> None:
         text = make()  # reads the file
-        screen.app.call_from_thread(screen.app.push_screen, TextSheet(title, text))
+        screen.app.call_from_thread(_open, screen, TextSheet(title, text))
 
     screen.in_thread(work, "sheet")
+
+
+def _open(screen: JobScreen, sheet: Sheet, taken: Callable[[int | None], None] | None = None) -> None:
+    """Lay a sheet over the log, unless the person has gone on to something else while it was made."""
+    if screen.app.screen is screen and not screen.prompt.is_open:
+        screen.app.push_screen(sheet, taken)
 
 
 def open_histogram(screen: JobScreen) -> None:
@@ -96,7 +102,7 @@ def _show_histogram(screen: JobScreen, counted: Histogram | None) -> None:
         if index is not None:
             screen.go_to_time(counted.start + index * counted.step)
 
-    screen.app.push_screen(ListSheet("Lines over time", rows, "Enter goes there   Esc closes", chosen), go)
+    _open(screen, ListSheet("Lines over time", rows, "Enter goes there   Esc closes", chosen), go)
 
 
 def histogram_rows(counted: Histogram, sign: str, width: int) -> list[Text]:
