@@ -30,6 +30,7 @@ from l4tui.engine.strands import Register
 from l4tui.engine.trails import OF_AGENT
 from l4tui.engine.weaving import Block, Loom
 
+MANY = 1 << 12  # entries of a part that is not joined to those before it: a copy costs as much as it saves
 MOST_TOLD = 1 << 18  # different telling lines that are heeded
 _CUT, _STAMP, _OF_AGENT = int(Flag.CUT), int(LineClass.STAMP), int(min(OF_AGENT))  # enumerations are slow to ask
 
@@ -83,27 +84,25 @@ class Merger:
         self._records = RecordCarry()
         self.stages = StageCarry()
 
-    def add(self, source: int, base: int, part: Part, translation: Translation, continues: bool = False) -> None:
-        """Append a part; see `add_all`."""
-        self.add_all([Piece(source, base, part, translation, continues)])
-
     def add_all(self, pieces: Iterable[Piece]) -> None:
         """Append parts, those of a source in file order; small ones of many sources together cost a fraction."""
         together: dict[int, _Taken] = {}
+
+        def settle() -> None:
+            if together:
+                self._settle(list(together.values()))
+                together.clear()
+
         for piece in pieces:
             if piece.source in together:
-                self._settle(list(together.values()))
-                together.clear()
+                settle()
             taken = self._take(piece)
-            if taken.begins and together:
-                self._settle(list(together.values()))
-                together.clear()
+            if taken.begins or len(taken.plan) > MANY:
+                settle()
             together[piece.source] = taken
             if taken.begins:
-                self._settle([taken])
-                together.clear()
-        if together:
-            self._settle(list(together.values()))
+                settle()
+        settle()
 
     def _take(self, piece: Piece) -> _Taken:
         """Say in the job's terms what a part holds, and who wrote it."""

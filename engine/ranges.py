@@ -7,13 +7,13 @@ import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from threading import Event
 from typing import NamedTuple
 
 import numpy as np
 
-from l4tui.engine.blocks import blocks, cuts
+from l4tui.engine.blocks import Block, blocks, cuts
 from l4tui.engine.clock import ClockContext
 from l4tui.engine.formats import Dialect, Format, Parser
 from l4tui.engine.mapper import Mapper, Part
@@ -23,6 +23,8 @@ from l4tui.engine.sources import Source, SourceError
 WORTHWHILE = 64 << 20  # bytes from which a pool's start pays
 TASK = 48 << 20  # bytes a task has: its mapper begins with nothing, so small ones read too many lines anew
 SMALLEST_TASK = 8 << 20
+SMALL = 64 << 10  # bytes of a block that is mapped together with those of other sources …
+TOGETHER = 1 << 20  # … which hold as many
 MOST_KEPT = 16  # mappers that wait for a worker's next task
 
 
@@ -149,18 +151,34 @@ _KEPT = _Kept()  # one per process and thread, as workers are
 def mapped(task: Task, stop: Event | None = None) -> Iterator[Mapped | Failed]:
     """Yield the blocks of a task; a source that cannot be read ends with a `Failed`."""
     mappers: dict[Dialect, Mapper] = {}
+    held: list[tuple[Range, Block]] = []
+    size = 0
     for one in task.ranges:
-        mapper = mappers.get(one.dialect)
-        if mapper is None:
-            mapper = mappers[one.dialect] = _KEPT.take(task, one.dialect)
         try:
             for block in blocks(one.source, one.begin, one.end, stop=stop, final=one.final, continues=one.continues):
-                inside = block.unfinished or not block.data.endswith(b"\n")
-                part = _slim(mapper.map(block.data, one.context))
-                yield Mapped(one.source.index, block.offset, block.end, block.continues, inside, part)
+                held.append((one, block))
+                size += len(block.data)
+                if len(block.data) > SMALL or size >= TOGETHER:
+                    yield from _map_all(task, held, mappers)
+                    held, size = [], 0
         except SourceError as error:
+            yield from _map_all(task, held, mappers)
+            held, size = [], 0
             yield Failed(one.source.index, str(error))
+    yield from _map_all(task, held, mappers)
     _KEPT.give_back(task, mappers)
+
+
+def _map_all(task: Task, held: Sequence[tuple[Range, Block]], mappers: dict[Dialect, Mapper]) -> Iterator[Mapped]:
+    for dialect, some in groupby(held, key=lambda pair: pair[0].dialect):
+        mapper = mappers.get(dialect)
+        if mapper is None:
+            mapper = mappers[dialect] = _KEPT.take(task, dialect)
+        pairs = list(some)
+        parts = mapper.map_all([block.data for _, block in pairs], [one.context for one, _ in pairs])
+        for (one, block), part in zip(pairs, parts, strict=True):
+            inside = block.unfinished or not block.data.endswith(b"\n")
+            yield Mapped(one.source.index, block.offset, block.end, block.continues, inside, _slim(part))
 
 
 def _slim(part: Part) -> Part:

@@ -9,27 +9,26 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import NamedTuple
 
+from l4tui.engine import ranges
 from l4tui.engine.blocks import Block, blocks
 from l4tui.engine.clock import ClockContext
 from l4tui.engine.dating import Dating
 from l4tui.engine.formats import Dialect, Parser, detect
 from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.iterations import FillCache
-from l4tui.engine.mapper import Mapper, Part
+from l4tui.engine.mapper import Mapper
 from l4tui.engine.merger import Merger, Piece
 from l4tui.engine.options import Options
 from l4tui.engine.order import OrderCache
 from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
-from l4tui.engine.ranges import WORTHWHILE, Failed, Range, map_task, tasks_of, unpack
+from l4tui.engine.ranges import TOGETHER, WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
 from l4tui.engine.reader import Reader
 from l4tui.engine.sampling import sample
 from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
 
-SMALL = 64 << 10  # bytes of a block that is mapped together with those of other sources …
-TOGETHER = 1 << 20  # … which hold as many
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
 Progress = Callable[[int, int], None]
 Turn = tuple[Reader, int, bool]  # who reads, up to where, and whether the last line may lack its newline
@@ -106,7 +105,7 @@ class Reading:
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             self._held.append(Held(reader.source.index, block, reader.dialect, context))
             self._held_size += len(block.data)
-            if not self._holds or len(block.data) > SMALL or self._held_size >= TOGETHER:
+            if not self._holds or len(block.data) > ranges.SMALL or self._held_size >= TOGETHER:
                 self._add_held()
             reader.at = block.end
             reader.inside = block.unfinished or not block.data.endswith(b"\n")
@@ -130,35 +129,35 @@ class Reading:
             mapper, translation = self._mapper(dialect)
             mine = list(some)
             parts = mapper.map_all([one.block.data for one in mine], [one.context for one in mine])
-            with self._lock:
-                self._expect(sum(len(part.plan) for part in parts), sum(part.size for part in parts))
-                self.merger.add_all(
-                    Piece(one.source, one.block.offset, part, translation, one.block.continues)
-                    for one, part in zip(mine, parts, strict=True)
-                )
-                self.version += 1
+            self._add(
+                Piece(one.source, one.block.offset, part, translation, one.block.continues)
+                for one, part in zip(mine, parts, strict=True)
+            )
 
     def _is_worth_workers(self, size: int) -> bool:
         return (self.options.jobs > 1 or bool(self.options.dask)) and size >= WORTHWHILE
 
     def _read_by_workers(self, turn: Iterable[Turn], stop: threading.Event, progress: Progress) -> None:
         """Map text on other processes and merge it here, in order."""
-        ranges = [self._range(*one, stop) for one in turn]
-        total = sum(one.end - one.begin for one in ranges)
+        wanted = [self._range(*one, stop) for one in turn]
+        total = sum(one.end - one.begin for one in wanted)
         done = 0
-        for packed in self._workers.run(map_task, tasks_of(ranges, self.options.jobs, self.options.formats), stop):
+        for packed in self._workers.run(map_task, tasks_of(wanted, self.options.jobs, self.options.formats), stop):
             translations: dict[Dialect, Translation] = {}
-            for one in unpack(packed):
+            for some in _bunches(unpack(packed)):
                 if stop.is_set():
                     return
-                if isinstance(one, Failed):
-                    self.problems[one.source] = one.words
-                    continue
-                reader = self.readers[one.source]
-                translation = translations.setdefault(reader.dialect, Translation())
-                self._add(one.source, one.offset, one.part, translation, one.continues)
-                reader.at, reader.inside = one.end, one.inside
-                done += one.end - one.offset
+                pieces = []
+                for one in some:
+                    if isinstance(one, Failed):
+                        self.problems[one.source] = one.words
+                        continue
+                    reader = self.readers[one.source]
+                    translation = translations.setdefault(reader.dialect, Translation())
+                    pieces.append(Piece(one.source, one.offset, one.part, translation, one.continues))
+                    reader.at, reader.inside = one.end, one.inside
+                    done += one.end - one.offset
+                self._add(pieces)
                 progress(done, total)
         if self._workers.problem:
             self.remarks.append(self._workers.problem)
@@ -170,10 +169,11 @@ class Reading:
         context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
         return Range(reader.source, reader.at, end, reader.dialect, context, final, reader.inside)
 
-    def _add(self, source: int, offset: int, part: Part, translation: Translation, continues: bool) -> None:
+    def _add(self, pieces: Iterable[Piece]) -> None:
+        pieces = list(pieces)
         with self._lock:
-            self._expect(len(part.plan), part.size)
-            self.merger.add(source, offset, part, translation, continues)
+            self._expect(sum(len(one.part.plan) for one in pieces), sum(one.part.size for one in pieces))
+            self.merger.add_all(pieces)
             self.version += 1
 
     def _expect(self, entries: int, size: int) -> None:
@@ -261,6 +261,20 @@ class Reading:
     def _text_at(self, source: int, line: bytes) -> int:
         mapper, _ = self._mapper(self.readers[source].dialect)
         return mapper.parser.parse(line).text_at
+
+
+def _bunches(parts: Iterable[Mapped | Failed]) -> Iterator[list[Mapped | Failed]]:
+    """Yield neighbours that hold TOGETHER bytes: what is merged without a pause for readers."""
+    held: list[Mapped | Failed] = []
+    size = 0
+    for one in parts:
+        held.append(one)
+        size += one.part.size if isinstance(one, Mapped) else 0
+        if size >= TOGETHER:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
 
 
 def nobody(*at: int) -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from l4tui.engine import reading
+from l4tui.engine import ranges, reading
 from l4tui.engine.discovery import discover
-from l4tui.engine.job import Job
+from l4tui.engine.job import Job, Options
 from l4tui.engine.segments import Segments
 from l4tui.engine.snapshot import Snapshot
 
@@ -43,10 +43,13 @@ TEXT = st.lists(st.tuples(st.sampled_from(LINES), st.integers(0, 9)), max_size=2
 FILES = st.lists(st.tuples(TEXT, st.sampled_from(["", "the end {n}", "\n"])), min_size=2, max_size=6)
 
 
-def read(folder: Path, small: int) -> Snapshot:
+def read(folder: Path, small: int, by_workers: bool = False) -> Snapshot:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "SMALL", small)
-        job = Job(discover([str(folder)]).whole().sources)
+        patch.setattr(ranges, "SMALL", small)
+        job = Job(discover([str(folder)]).whole().sources, Options(jobs=2 if by_workers else 1))
+        if by_workers:
+            patch.setattr(reading, "WORTHWHILE", 0)
+            patch.setattr(job._workers, "run", lambda function, tasks, stop: map(function, tasks))
         job.read_all()
         snap = job.snapshot()
         job.close()
@@ -76,7 +79,9 @@ def test_files_read_together_are_what_each_is_in_turn(files: list[tuple[list[tup
         folder = Path(name)
         for k, (rows, end) in enumerate(files):
             (folder / f"rank-{k}.log").write_text("job starts\n" + written(rows) + end)
-        same(read(folder, 1 << 16), read(folder, -1))
+        in_turn = read(folder, -1)
+        same(read(folder, 1 << 16), in_turn)
+        same(read(folder, 1 << 16, by_workers=True), in_turn)
 
 
 @settings(deadline=None, max_examples=25)
@@ -85,7 +90,7 @@ def test_files_that_grow_together_are_what_each_is_in_turn(polls: list[list[list
     snaps = []
     for small in (1 << 16, -1):
         with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reading, "SMALL", small)
+            patch.setattr(ranges, "SMALL", small)
             paths = [Path(name) / f"rank-{k}.log" for k in range(3)]
             for path in paths:
                 path.write_text("job starts\n")
