@@ -285,20 +285,14 @@ def list_files(root: str, left_out: list[LeftOut], known: Container[str] = ()) -
     while pending:
         folder = pending.pop()
         try:
-            found = os.stat(folder)  # noqa: PTH116 - thousands of folders
-            if (found.st_dev, found.st_ino) in visited:
-                continue
-            visited.add((found.st_dev, found.st_ino))
-            with os.scandir(folder) as listing:
-                listed = list(listing)
-            entries = [entry for entry in listed if entry.path not in known]
-            entries.sort(key=lambda entry: natural(entry.name))
-            count += len(listed) - len(entries)
+            listed = _listed(folder, visited)
         except OSError as error:
             if folder == root:
                 raise SourceError(f"{root}: {reason(error)}") from error
             left_out.append(LeftOut(folder, reason(error), unread=True))
             continue
+        entries = sorted((entry for entry in listed if entry.path not in known), key=lambda entry: natural(entry.name))
+        count += len(listed) - len(entries)
         below = []
         for entry in entries:
             path = entry.path
@@ -315,6 +309,16 @@ def list_files(root: str, left_out: list[LeftOut], known: Container[str] = ()) -
             else:
                 left_out.append(LeftOut(path, kind))
         pending.extend(reversed(below))
+
+
+def _listed(folder: str, visited: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
+    """Return what is in a folder, nothing where another path has led to it; raises OSError."""
+    found = os.stat(folder)  # noqa: PTH116 - thousands of folders
+    if (found.st_dev, found.st_ino) in visited:
+        return []
+    visited.add((found.st_dev, found.st_ino))
+    with os.scandir(folder) as listing:
+        return list(listing)
 
 
 def _kind(entry: os.DirEntry[str]) -> str:
