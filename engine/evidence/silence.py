@@ -19,6 +19,7 @@ FEW = 1 / 3  # a larger silent share accuses nobody
 LEAST_GAP, LEAST_GAP_NS = 3, 1e9  # iterations, nanoseconds by which an early end is behind the others
 ALIVE = 5  # lines a rank must have written to be missed
 LEAST_NODES = 3
+OWNED = 0.2  # share of the lines that have a rank up to which nodes are compared instead
 AHEAD = 8  # times the peers' own spread by which all of them are later
 QUOTED = 120  # characters of a rank's last line
 
@@ -173,9 +174,9 @@ def _vanished(case: Case) -> list[Finding]:
 
 
 def _mute_node(case: Case) -> list[Finding]:
-    """Where the log tells nodes but no ranks: the one node that says nothing of the end, while all others do."""
+    """Where the log tells nodes but hardly a rank: the one node that says nothing of the end, while all others do."""
     j = case.journal
-    if case.ranks or case.completed:
+    if case.completed or np.count_nonzero(case.mask & (j.rank >= 0)) > OWNED * np.count_nonzero(case.mask):
         return []
     lines = np.bincount(j.node[case.mask & (j.node >= 0) & ~j.launcher], minlength=len(j.nodes))
     there = {j.nodes[n] for n in np.flatnonzero(lines >= ALIVE).tolist()}

@@ -193,3 +193,13 @@ CALLED, STATUS = "subprocess.CalledProcessError", "returned non-zero exit status
 def test_a_host_that_no_login_reaches_is_accused(text: str) -> None:
     found = told([Said("starting", launcher=True), Said(text, launcher=True, level=Level.ERROR)])
     assert [c.node for c in found.blame.nodes] == ["n7"]
+
+
+def test_nodes_are_compared_where_ranks_only_introduced_themselves() -> None:
+    nodes = {f"h{k}": [k] for k in range(4)}
+    lines = [Said(f"rank {k}/4 listens", k, node=f"h{k}") for k in range(4)]
+    lines += [Said(f"step {n} loss 2.{k}", node=f"h{k}", iteration=n, marked=True) for n in range(9) for k in range(4)]
+    lost = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.9]:1936."
+    lines += [Said(lost, node=f"h{k}", level=Level.ERROR) for k in (0, 1, 3)]
+    found = diagnose(journal_of(lines, world_size=4, node_ranks=nodes), LIBRARY)
+    assert [c.node for c in found.blame.nodes] == ["h2"] and [c.rank for c in found.blame.ranks] == [2]
