@@ -36,10 +36,14 @@ def cores() -> int:
 class Workers:
     """An executor that starts when it is first needed; one thread uses it at a time."""
 
-    def __init__(self, jobs: int, dask: str = "") -> None:
-        """Take the number of local processes, or the address of a Dask scheduler (``tcp://host:8786``)."""
+    def __init__(self, jobs: int, dask: str = "", niceness: int = 0) -> None:
+        """Take the number of local processes, or the address of a Dask scheduler (``tcp://host:8786``).
+
+        `niceness`: by how much local processes stand back behind this one and others of the machine.
+        """
         self.jobs = jobs
         self.dask = dask
+        self.niceness = niceness
         self._executor: Executor | None = None
         self._client: object = None
         self._deaths = 0
@@ -120,7 +124,7 @@ class Workers:
             return executor
         # never fork: the reader thread is not the only one
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_heed_only_the_pool)
+        return ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_begin, initargs=(self.niceness,))
 
     def close(self, wait: bool = False) -> None:
         """End the workers; without `wait` what they are still at is of no use any more."""
@@ -144,6 +148,7 @@ def _words(error: Exception) -> str:
     return str(error).split("\n", 1)[0]
 
 
-def _heed_only_the_pool() -> None:
-    """Leave Ctrl-C to the process that owns the pool."""
+def _begin(niceness: int) -> None:
+    """Leave Ctrl-C to the process that owns the pool, and the processor to who is waited for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(niceness)

@@ -29,6 +29,7 @@ from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
 
+BEHIND = 10  # niceness of who reads the rest while the tail is looked at: the first verdict comes before
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
 Progress = Callable[[int, int], None]
 Turn = tuple[Reader, int, bool]  # who reads, up to where, and whether the last line may lack its newline
@@ -55,7 +56,7 @@ class Reading:
         self.remarks: list[str] = []  # what a person may want to know about the reading
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
         self._dating = Dating()
-        self._workers = Workers(options.jobs, options.dask)
+        self._workers = Workers(options.jobs, options.dask, BEHIND if options.tail_first else 0)
         self._holds = False  # small blocks are held back
         self._lock = threading.RLock()
         self._start_anew()

@@ -6,7 +6,6 @@ itself. It lives as long as its owner: what it has imported (sklearn: 1.3 s of C
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import pickle
@@ -25,7 +24,7 @@ from l4tui.engine.order import OrderCache
 from l4tui.engine.sharing import receive_arrays, send_arrays
 from l4tui.engine.snapshot import Snapshot
 
-NICENESS = 5  # behind who draws and reads, before nobody
+NICENESS = 5  # behind who draws, once the first opinion, which a person waits for, is there
 
 
 class RefereeError(Exception):
@@ -139,8 +138,6 @@ def _serve(pipe: Connection) -> None:
     """Answer one snapshot after the other until the owner is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_owner, name="l4tui-owner", daemon=True).start()
-    with contextlib.suppress(OSError):
-        os.nice(NICENESS)
     silent = os.open(os.devnull, os.O_RDWR)
     for fd in (1, 2):  # the terminal belongs to the screen
         os.dup2(silent, fd)
@@ -161,6 +158,7 @@ def _serve(pipe: Connection) -> None:
             answer = f"{type(error).__name__}: {error}"
         try:
             pipe.send(answer)
+            os.nice(max(NICENESS - os.nice(0), 0))
         except OSError:
             return
 
