@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from l4tui.engine.evidence.case import Baseline, Case
 from l4tui.engine.evidence.finding import Finding
 from l4tui.engine.evidence.from_snapshot import journal_from
 from l4tui.engine.evidence.roots import EventSeen
+from l4tui.engine.filenames import short_names
 from l4tui.engine.l4 import temporal
 from l4tui.engine.l4.counts import Unit, counted_rows
 from l4tui.engine.l4.spatial import Anomaly
@@ -70,7 +70,8 @@ def appraise(
 def quotes(snap: Snapshot, entries: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Return place and text of entries."""
     wanted = sorted(set(entries))
-    places = [(PurePath(snap.sources[p.source].path).name, p.line) for p in snap.places(wanted)]
+    names = short_names(tuple(source.path for source in snap.sources))
+    places = [(names[p.source], p.line) for p in snap.places(wanted)]
     texts = snap.texts(wanted)
     shown = zip(wanted, places, texts, strict=True)
     return {entry: (f"{name}:{line}", text[:QUOTE_MAX]) for entry, (name, line), text in shown}

@@ -7,7 +7,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path, PurePath
 
 from l4tui.engine.model import UNKNOWN, SourceName
@@ -263,3 +263,19 @@ def _streams(plain: Sequence[str], names: list[SourceName]) -> None:
             sure = both or stream == "stderr" or "stdout" in plain[i].lower()
             group = names[i].group or (stem if both else None)
             names[i] = names[i]._replace(stream=stream if sure else None, group=group)
+
+
+@lru_cache(maxsize=4)
+def short_names(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each path's last parts, as few as tell it from the others: ``3/stdout.log`` in a folder per rank."""
+    parts = [PurePath(path).parts for path in paths]
+    depth = [1] * len(paths)
+    while True:
+        alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for i, (one, many) in enumerate(zip(parts, depth, strict=True)):
+            alike[one[-many:]].append(i)
+        deeper = [i for group in alike.values() if len(group) > 1 for i in group if depth[i] < len(parts[i])]
+        if not deeper:
+            return tuple("/".join(one[-many:]) for one, many in zip(parts, depth, strict=True))
+        for i in deeper:
+            depth[i] += 1

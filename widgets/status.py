@@ -72,7 +72,7 @@ def chip_row(now: Situation, signs: Glyphs) -> list[Part]:
 def place_row(now: Situation, signs: Glyphs) -> list[Part]:
     """Lay out where the cursor stands, or what there is to tell the person just now."""
     if now.message:
-        parts = [Part(clean(now.message), now.message_style)]
+        parts = [Part(clean(now.message), now.message_style), Part(clean(now.place), "plain", 7, least=PLACE)]
     else:
         parts = [Part(clean(now.apart), "plain", 2, least=APART), Part(clean(now.place), "plain", 1, least=PLACE)]
     if now.search:

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from l4tui.engine.filenames import short_names
 from l4tui.engine.model import NO_TIME, Flag
 from l4tui.engine.outline import Outline
 from l4tui.engine.rankset import RankSet
@@ -225,11 +226,12 @@ class Telling:
         speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
         rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])
         found = self.divergence
-        parts = [f"{PurePath(snap.sources[place.source].path).name}:{place.line}"]
-        parts.append(f"rank {rank}" if rank >= 0 else "")
-        parts.append(snap.nodes[node] if node >= 0 else "")
+        file = short_names(tuple(source.path for source in snap.sources))[place.source]
+        machine = snap.nodes[node] if node >= 0 else ""
         iteration, stage = snap.iteration_at(entry), int(snap.stage[entry])
+        parts = [f"{file}:{place.line}", f"rank {rank}" if rank >= 0 else ""]  # what comes first is cut last
         parts.append(f"iteration {iteration:,}" if iteration >= 0 else NAMES[stage] if stage >= 0 else "")
+        parts.append("" if machine and machine in file else machine)
         parts.append(snap.sites[site] if site >= 0 else "")
         if not snap.flags[entry] & Flag.TIMED and int(snap.clock[entry]) == NO_TIME:
             parts.append("no time")

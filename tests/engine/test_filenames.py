@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from l4tui.engine import filenames
-from l4tui.engine.filenames import names_of
+from l4tui.engine.filenames import names_of, short_names
 from l4tui.engine.model import UNKNOWN, SourceName
 
 ROWS = tomllib.loads(Path(filenames.__file__).with_name("filenames.toml").read_text())["name"]
@@ -129,3 +129,10 @@ def test_files_of_a_stream_by_rank() -> None:
     assert named("out.0", "out.1")["out.1"].rank == 1
     for others in (("out.1", "out.2"), ("out", "out.0", "out.1"), ("part.0", "part.1")):
         assert {name.rank for name in named(*others).values()} == {UNKNOWN}
+
+
+def test_names_as_short_as_they_tell_files_apart() -> None:
+    assert short_names(("job/0/out", "job/1/out", "job/1/err", "out")) == ("0/out", "1/out", "err", "out")
+    assert short_names(("x/0/s/out", "x/0/t/out", "y/0/s/out")) == ("x/0/s/out", "t/out", "y/0/s/out")
+    assert short_names(("a.log", "a.log")) == ("a.log", "a.log")  # nothing tells them apart: no loop
+    assert short_names(("-",)) == ("-",) and short_names(()) == ()
