@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from l4tui.engine.claims import Evidence, Seat, in_tree
+from l4tui.engine.claims import Evidence
 from l4tui.engine.hosts import Places, together
+from l4tui.engine.seats import Seat, in_tree
 
 
 class Agent(NamedTuple):

@@ -2,119 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from l4tui.engine.facts import About, Fact, Grade
 from l4tui.engine.model import UNKNOWN, SourceName, Speaker
+from l4tui.engine.seats import (
+    LARGEST,
+    Claimed,
+    Key,
+    Member,
+    Number,
+    Origin,
+    Process,
+    Seat,
+    Shown,
+    Writer,
+    host,
+    in_tree,
+    origin_of,
+    process_id,
+)  # fmt: skip
 
-LARGEST = 10**7  # a larger number is no rank, local rank or attempt
-_ADDRESSES = 10**9  # a larger thread id is a pointer, as absl and older Pythons print it
 _T = TypeVar("_T")
-_ADDRESS = re.compile(r"[\d.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*")
-_HERE = frozenset({"localhost", "localhost.localdomain", "unknown", "0.0.0.0", "::1", "None", "null"})
-
-
-class Seat(NamedTuple):
-    """A local rank as it was shown; node is None where the line does not say it."""
-
-    source: int
-    era: int
-    node: str | None
-    number: int
-    local: int
-
-
-class Process(NamedTuple):
-    """A process as it was shown: by its pid, or by a thread that no other process has (see `process_id`)."""
-
-    source: int
-    era: int
-    node: str | None
-    pid: int
-
-
-class Number(NamedTuple):
-    """A launcher's task id (in the label) or the number in a file's name."""
-
-    source: int
-    in_label: bool
-    number: int
-
-
-Key = Seat | Process | Number
-Origin = tuple[str | int | None, ...]
-
-
-@dataclass(slots=True)
-class Claimed:
-    """The ranks claimed for a key, by grade."""
-
-    strong: set[int] = field(default_factory=set)
-    weak: set[int] = field(default_factory=set)
-    spoken: set[int] = field(default_factory=set)  # of them, what lines of its own say
-
-    def add(self, rank: int, grade: Grade) -> bool:
-        """Add a claim; say whether it is new."""
-        ranks = self.strong if grade is Grade.STRONG else self.weak
-        if rank in ranks:
-            return False
-        ranks.add(rank)
-        return True
-
-
-class Member(NamedTuple):
-    """A rank told within a communicator; its ranks are the job's only if the whole job is in it."""
-
-    comm_id: str | None
-    keys: tuple[Key, ...]
-    rank: int
-
-
-class Writer(NamedTuple):
-    """Who wrote lines of some habit, as the lines show it."""
-
-    source: int
-    era: int
-    node: str | None
-    number: int
-    local: int
-    rank: int
-    pid: int
-    actor: str | None
-
-
-class Shown(NamedTuple):
-    """Who a speaker is before any conclusion."""
-
-    name: SourceName
-    era: int
-    node: str | None
-    in_label: bool
-    number: int
-    local: int
-
-
-def host(text: str | None) -> str | None:
-    """Cut a host name at its first dot; None for what names no particular host."""
-    if not text or text in _HERE or text.startswith("127."):
-        return None
-    return text if _ADDRESS.fullmatch(text) or "/" in text else text.partition(".")[0]  # role/0 is no host name
-
-
-def process_id(speaker: Speaker, name: SourceName) -> int:
-    """Return the pid, or a negative number for an address of a thread, which differs between processes."""
-    if speaker.pid >= 0:
-        return speaker.pid
-    return name.pid if speaker.tid < _ADDRESSES else -2 - speaker.tid
-
-
-def in_tree(name: SourceName) -> bool:
-    """Say whether a path is of a run folder with one file for each local rank and attempt."""
-    return name.group is not None and name.local_rank >= 0
 
 
 class Evidence:
@@ -122,12 +33,15 @@ class Evidence:
 
     def __init__(self) -> None:
         self.version = 0  # counts what may change conclusions
+        self.wide = 0  # counts what concerns rows that nothing else tells
         self.minor = 0  # counts what only concerns some rows: `touched` and `touched_ranks`
         self.touched: set[Key] = set()
         self.touched_ranks: set[int] = set()
         self.confirms: Callable[[Key, int, Grade], bool] | None = None  # says whether a claim changes no conclusion
         self.names: dict[int, SourceName] = {}
         self.claims: dict[Key, Claimed] = {}
+        self.seats: dict[Seat, Claimed] = {}  # of `claims`
+        self.numbers: dict[Number, Claimed] = {}  # of `claims`
         self.origins: dict[tuple[int, int], set[Origin]] = defaultdict(set)  # (era, self rank) → who says it
         self.comms: dict[int, dict[Member, None]] = defaultdict(dict)
         self.hosts: dict[int, set[str]] = defaultdict(set)  # per source: hosts told in it
@@ -180,7 +94,7 @@ class Evidence:
                 self._put(self.agents[speaker.source, who.era], speaker.pid if speaker.pid >= 0 else speaker.tid)
             return who
         if speaker.mpi_job >= 0:
-            self._put(self.mpi_jobs[speaker.source], speaker.mpi_job)
+            self.wide += self._put(self.mpi_jobs[speaker.source], speaker.mpi_job)
         if not self.has_ranks and max(speaker.rank, speaker.self_rank, who.local) > 0:
             self.has_ranks = True
             self.version += 1
@@ -202,7 +116,7 @@ class Evidence:
             self._claim(keys, speaker.rank, Grade.STRONG, spoken=True)
         if 0 <= speaker.self_rank <= LARGEST:
             self._claim(keys, speaker.self_rank, Grade.WEAK, spoken=True)
-            self._put(self.origins[who.era, speaker.self_rank], _origin(speaker, who))
+            self._put(self.origins[who.era, speaker.self_rank], origin_of(speaker, who))
         return who
 
     def learn(self, fact: Fact) -> None:
@@ -298,7 +212,7 @@ class Evidence:
     def _of_node(self, fact: Fact, who: Shown) -> None:
         source = fact.speaker.source
         if fact.console:
-            self._put(self.consoles, source)
+            self.wide += self._put(self.consoles, source)
         node = host(fact.node)
         if node is not None and not (who.in_label or who.node):
             self._put(self.banners[source], node)
@@ -320,8 +234,10 @@ class Evidence:
             return
         if fact.rank >= 0:
             self._put(self.rank_nodes[fact.rank], node)
+            self.touched_ranks.add(fact.rank)
         for task in fact.ranks:
             self._put(self.number_nodes[source, task], node)
+            self.touched.add(Number(source, True, task))
 
     # small steps
 
@@ -350,19 +266,20 @@ class Evidence:
                 self.claims[key].spoken.add(rank)
             if not self.claims[key].add(rank, grade):
                 continue
-            if sure:
-                self.minor += 1
-                self.touched.add(key)
-            else:
-                self.version += 1
+            self.touched.add(key)
+            self.minor += sure
+            self.version += not sure
 
     def _open_key(self, key: Key) -> bool:
         """Make room for claims; say whether there was none."""
         if key in self.claims:
             return False
-        self.claims[key] = Claimed()
+        claimed = self.claims[key] = Claimed()
         if isinstance(key, Seat):
+            self.seats[key] = claimed
             self.seated[key.source, key.number].add(key.local)
+        elif isinstance(key, Number):
+            self.numbers[key] = claimed
         return True
 
     def _place(self, rank: int, node: str | None, local: int) -> None:
@@ -381,19 +298,10 @@ class Evidence:
         self.minor += 1
         self.touched_ranks.add(rank)
 
-    def _put(self, where: set[_T], what: _T) -> None:
-        if what not in where:
-            where.add(what)
-            self.version += 1
-
-
-def _origin(speaker: Speaker, who: Shown) -> Origin:
-    """Return what tells one sayer of a self-reported rank from another; only alike kinds can contradict."""
-    if who.number >= 0:
-        return ("number", who.number)
-    if who.local >= 0:
-        return ("seat", who.node or who.name.node or who.name.group or speaker.source, who.local)
-    if speaker.actor is not None and speaker.pid >= 0:
-        return ("actor", who.node, speaker.pid)
-    node = who.node or host(who.name.node)
-    return ("node", node) if node is not None else ("source", who.name.group or speaker.source)
+    def _put(self, where: set[_T], what: _T) -> bool:
+        """Take up something; say whether it is new."""
+        if what in where:
+            return False
+        where.add(what)
+        self.version += 1
+        return True

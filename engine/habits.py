@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from l4tui.engine.claims import Evidence, Writer
+from l4tui.engine.claims import Evidence
 from l4tui.engine.formats.registry import built_in
 from l4tui.engine.layout import Layout
 from l4tui.engine.model import UNKNOWN, Speaker
+from l4tui.engine.seats import Writer
 
 
 @cache
@@ -42,6 +43,7 @@ class Habits:
         every = set(range(layout.world))
         alike = layout.one_host and layout.world > 1 and all(a == b for a, b in evidence.device_ranks)
         self._devices = {source for source, seen in evidence.devices.items() if alike and seen == every}
+        self.told = (self._first, self._last, self._world, self._devices)  # two that say the same are equal in it
 
     def rank_of(self, speaker: Speaker, local: int) -> int:
         """Return the rank that a line's kind or its own device tells; UNKNOWN where that is not certain.

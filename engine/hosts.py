@@ -6,8 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from l4tui.engine.claims import Evidence, Number, Seat, host, in_tree
+from l4tui.engine.claims import Evidence
 from l4tui.engine.model import SourceName
+from l4tui.engine.seats import host, in_tree
+
+_NO_HOSTS: set[str] = set()
 
 
 class Places(NamedTuple):
@@ -20,14 +23,15 @@ class Places(NamedTuple):
 def nodes_of_sources(evidence: Evidence) -> Places:
     """Find the sources that come from one node: by their path, by the one process they are of, by their script."""
     told: dict[int | str, set[str]] = defaultdict(set)
-    for source, name in evidence.names.items():
-        hosts = evidence.hosts.get(source) or evidence.banners.get(source) or set()
-        told[together(source, name)] |= hosts
+    for hosts_of in (evidence.hosts, evidence.banners):
+        for source, hosts in hosts_of.items():
+            if hosts and source in evidence.names and (hosts_of is evidence.hosts or not evidence.hosts.get(source)):
+                told[together(source, evidence.names[source])] |= hosts
     node_of: dict[int, str] = {}
     named: dict[str, set[str]] = defaultdict(set)
     for source, name in evidence.names.items():
-        hosts = told[together(source, name)]
-        path_node = host(name.node)
+        hosts = told.get(together(source, name), _NO_HOSTS)
+        path_node = host(name.node) if name.node is not None else None
         if path_node is not None:
             node_of[source] = path_node
             named[path_node] |= hosts
@@ -42,8 +46,8 @@ def nodes_of_sources(evidence: Evidence) -> Places:
 
 def _by_banners(evidence: Evidence) -> dict[int, str]:
     """Take each source for its script's node where every source that shows local ranks has its own script's banner."""
-    tagged = {key.source for key in evidence.claims if isinstance(key, Seat)}
     banners = {source: next(iter(hosts)) for source, hosts in evidence.banners.items() if len(hosts) == 1}
+    tagged = {seat.source for seat in evidence.seats} if len(banners) > 1 else set()
     whole = len(banners) > 1 and len(set(banners.values())) == len(banners) and tagged <= set(banners)
     return banners if whole else {}
 
@@ -73,7 +77,7 @@ def recounted(evidence: Evidence, places: Places) -> frozenset[int]:
     told: dict[str, set[int]] = defaultdict(set)
     of_node: dict[str, set[int]] = defaultdict(set)
     shown = [(source, rank) for rank, sources in evidence.shown_in.items() for source in sources]
-    shown += [(key.source, key.number) for key in evidence.claims if isinstance(key, Number) and key.in_label]
+    shown += [(key.source, key.number) for key in evidence.numbers if key.in_label]
     for source, rank in shown:
         node = places.node_of.get(source)
         if node is not None:

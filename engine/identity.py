@@ -14,13 +14,14 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from l4tui.engine.agents import Agent, agent_of, family
-from l4tui.engine.claims import LARGEST, Claimed, Evidence, Key, Number, Process, Seat, Shown, process_id
+from l4tui.engine.claims import Evidence
 from l4tui.engine.facts import Fact, Grade
 from l4tui.engine.habits import Habits
 from l4tui.engine.layout import Contradiction, Layout, Told, decide
 from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
 from l4tui.engine.rankmap import NO_MAP, read_map
 from l4tui.engine.seating import seat
+from l4tui.engine.seats import LARGEST, Claimed, Key, Number, Process, Seat, Shown, process_id
 
 COLUMNS = 7  # rank, local rank, node, stream, attempt, kind, assumed rank
 
@@ -50,11 +51,26 @@ class _Table:
     layout: Layout
     usual: dict[Agent, int]
     habits: Habits
+    wide: int = 0  # `Evidence.wide` that the rows rest on
     index: dict[Key | int, list[int]] = field(default_factory=dict)  # process or rank → rows; made when it is needed
+    of_source: dict[int, list[int]] = field(default_factory=dict)  # made with it
     indexed: int = 0  # rows
     rows: list[tuple[int, ...]] = field(default_factory=list)
     nodes: dict[str, int] = field(default_factory=dict)
     streams: dict[str, int] = field(default_factory=dict)
+
+    def stands_under(self, new: _Table) -> bool:
+        """Say whether all rows stand under other conclusions but those of single processes and sources."""
+        old, now = self.layout, new.layout
+        alike = all(getattr(old, name) == getattr(now, name) for name in _OF_ALL_ROWS)
+        return alike and old.places.alias == now.places.alias and self.wide == new.wide and (
+            self.usual == new.usual and self.habits.told == new.habits.told
+        )
+
+
+_OF_ALL_ROWS = (
+    "world", "single", "global_numbers", "refuted", "recounted", "bases", "lies", "vouched", "only_node", "one_host",
+)  # fmt: skip
 
 
 class Identity:
@@ -88,6 +104,7 @@ class Identity:
         """Take up a source; the path serves the map file's patterns."""
         self.evidence.add_source(index, name)
         self._shown = []
+        self._table = None
         if path is not None:
             self._paths[index] = path.as_posix()
 
@@ -111,22 +128,50 @@ class Identity:
         """Resolve all speakers; a sequence that only ever grows, so what stands is not looked at again."""
         self._shown.extend(self.evidence.observe(speaker) for speaker in speakers[len(self._shown) :])
         table = self._table
+        moved: set[int] = set()
         if table is None or self._decided != self.evidence.version or len(table.rows) > len(speakers):
-            layout = decide(self.evidence, self.told)
-            usual = _usual_layout(layout, self.evidence, self.told)
-            table = self._table = _Table(layout, usual, Habits(self.evidence, layout))
+            new = self._concluded()
+            if table is not None and len(table.rows) <= len(speakers) and table.stands_under(new):
+                moved = self._moved(speakers, table, new.layout)
+                table.layout = new.layout
+            else:
+                table = self._start(new)
             self._decided = self.evidence.version
-            self._threads = {}
-            self._stale = set()
-            self.evidence.touched.clear()
-            self.evidence.touched_ranks.clear()
         for i in range(len(table.rows), len(speakers)):
             table.rows.append(self._row(speakers[i], self._shown[i], table))
             if speakers[i].thread >= 0:
                 self._threads.setdefault(speakers[i].thread, []).append(i)
-        for i in self._touched_rows(speakers, table):
-            table.rows[i] = self._row(speakers[i], self._shown[i], table)
+        for i in self._touched_rows(speakers, table) | moved:
+            old, table.rows[i] = table.rows[i], self._row(speakers[i], self._shown[i], table)
+            if old[2] not in (UNKNOWN, table.rows[i][2]):  # a node may have lost its last row
+                self._table = None
+                return self.resolve(speakers)
+            if old != table.rows[i]:
+                self._index_row(i, speakers[i], table)
         return self._ranks(table)
+
+    def _concluded(self) -> _Table:
+        layout = decide(self.evidence, self.told)
+        usual = _usual_layout(layout, self.evidence, self.told)
+        return _Table(layout, usual, Habits(self.evidence, layout), self.evidence.wide)
+
+    def _start(self, table: _Table) -> _Table:
+        """Begin with no rows."""
+        self._table = table
+        self._threads = {}
+        self._stale = set()
+        self.evidence.touched.clear()
+        self.evidence.touched_ranks.clear()
+        return table
+
+    def _moved(self, speakers: Sequence[Speaker], table: _Table, layout: Layout) -> set[int]:
+        """Return the rows of processes and sources of which something else is concluded now."""
+        self._index(speakers, table)
+        old = table.layout
+        sources = {source for source, _ in old.places.node_of.items() ^ layout.places.node_of.items()}
+        keys = {key for key, _ in old.comm.items() ^ layout.comm.items()}
+        found = {i for source in sources for i in table.of_source.get(source, ())}
+        return found | {i for key in keys for i in table.index.get(key, ())}
 
     def _touched_rows(self, speakers: Sequence[Speaker], table: _Table) -> set[int]:
         """Return the rows that news concern which change no conclusion; forget the news."""
@@ -143,21 +188,25 @@ class Identity:
 
     def _index(self, speakers: Sequence[Speaker], table: _Table) -> None:
         for i in range(table.indexed, len(table.rows)):
-            who, speaker = self._shown[i], speakers[i]
-            pid = process_id(speaker, who.name)
-            rank, node = table.rows[i][0], table.rows[i][2]
-            keys: list[Key | int] = [rank] if rank >= 0 else []
-            if who.number >= 0:
-                keys.append(Number(speaker.source, who.in_label, who.number))
-            if who.local >= 0:
-                keys.append(Seat(speaker.source, who.era, who.node, who.number, who.local))
-            if pid != UNKNOWN:
-                keys.append(Process(speaker.source, who.era, who.node, pid))
-                if who.node is None and node >= 0:
-                    keys.append(Process(speaker.source, who.era, list(table.nodes)[node], pid))
-            for key in keys:
-                table.index.setdefault(key, []).append(i)
+            self._index_row(i, speakers[i], table)
+            table.of_source.setdefault(speakers[i].source, []).append(i)
         table.indexed = len(table.rows)
+
+    def _index_row(self, i: int, speaker: Speaker, table: _Table) -> None:
+        who = self._shown[i]
+        pid = process_id(speaker, who.name)
+        rank, node = table.rows[i][0], table.rows[i][2]
+        keys: list[Key | int] = [rank] if rank >= 0 else []
+        if who.number >= 0:
+            keys.append(Number(speaker.source, who.in_label, who.number))
+        if who.local >= 0:
+            keys.append(Seat(speaker.source, who.era, who.node, who.number, who.local))
+        if pid != UNKNOWN:
+            keys.append(Process(speaker.source, who.era, who.node, pid))
+            if who.node is None and node >= 0:
+                keys.append(Process(speaker.source, who.era, list(table.nodes)[node], pid))
+        for key in keys:
+            table.index.setdefault(key, []).append(i)
 
     def _confirms(self, key: Key, rank: int, grade: Grade) -> bool:
         """Say whether a claim agrees with what was concluded, or adds to claims that cancel each other out anyway."""
@@ -172,7 +221,10 @@ class Identity:
         if key.number >= 0 and family(self.evidence, key.source, in_label) in layout.global_numbers:
             alone = isinstance(key, Number) or self.evidence.seated[key.source, key.number] <= {key.local}
             number = Number(key.source, in_label, key.number)
-            return alone and key.number == rank and number in known and number not in layout.refuted
+            if not alone or key.number != rank or number not in known or number in layout.refuted:
+                return False
+            told = known[number]
+            return told.strong | told.weak <= {rank} and (grade is Grade.WEAK or not told.weak or bool(told.strong))
         if isinstance(key, Number) or key not in known:
             return False
         agent = agent_of(key, self.evidence, layout.places)
@@ -299,17 +351,18 @@ class Identity:
     def _local(self, speaker: Speaker, who: Shown, rank: int) -> int:
         if who.local >= 0:
             return who.local
-        told = self.evidence.number_locals.get(Number(speaker.source, who.in_label, who.number), set())
-        told = told or self.evidence.rank_locals.get(rank, set())
-        return next(iter(told)) if len(told) == 1 else UNKNOWN
+        told = None
+        if who.number >= 0:
+            told = self.evidence.number_locals.get(Number(speaker.source, who.in_label, who.number))
+        told = told or self.evidence.rank_locals.get(rank)
+        return next(iter(told)) if told and len(told) == 1 else UNKNOWN
 
     def _node_of_rank(self, speaker: Speaker, who: Shown, rank: int, layout: Layout) -> str | None:
-        told = set(self.evidence.rank_nodes.get(rank, ())) if rank >= 0 else set()
-        if who.in_label:
-            told |= self.evidence.number_nodes.get((speaker.source, who.number), set())
-        if not told:
+        told = self.evidence.rank_nodes.get(rank)
+        also = self.evidence.number_nodes.get((speaker.source, who.number)) if who.in_label else None
+        if not told and not also:
             return layout.only_node
-        named = {layout.places.alias.get(node, node) for node in told}
+        named = {layout.places.alias.get(node, node) for nodes in (told, also) for node in nodes or ()}
         return next(iter(named)) if len(named) == 1 else None
 
     def _node_id(self, node: str | None, table: _Table) -> int:
@@ -322,11 +375,10 @@ _NOTHING = Claimed()
 def _usual_layout(layout: Layout, evidence: Evidence, told: Told) -> dict[Agent, int]:
     """Assume ranks in a row per node, nodes in the order of their own numbers; nothing where a claim contradicts."""
     agents: dict[Agent, int] = {}
-    for key in evidence.claims:
-        if isinstance(key, Seat):
-            agent = agent_of(key, evidence, layout.places)
-            if agent.kind != "source":
-                agents[agent] = max(agents.get(agent, 0), key.local + 1)
+    for key in evidence.seats:
+        agent = agent_of(key, evidence, layout.places)
+        if agent.kind != "source":
+            agents[agent] = max(agents.get(agent, 0), key.local + 1)
     per_node = told.ranks_per_node or max([*evidence.per_node, *agents.values()], default=0)
     names = sorted({(agent.kind, agent.name) for agent in agents}, key=lambda one: (one[0], _natural(one[1])))
     if len({kind for kind, _ in names}) != 1:

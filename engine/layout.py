@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from l4tui.engine.agents import Agent, agent_of, family
-from l4tui.engine.claims import Claimed, Evidence, Key, Number, Origin, Seat
+from l4tui.engine.claims import Evidence
 from l4tui.engine.hosts import Places, is_one_node, nodes_of_sources, recounted
 from l4tui.engine.model import UNKNOWN
+from l4tui.engine.seats import Claimed, Key, Number, Origin, Seat
 
 
 class Told(NamedTuple):
@@ -73,8 +74,7 @@ class _Decision:
         self.evidence = evidence
         self.told = told
         self.contradictions: list[Contradiction] = []
-        self.seats = {key: ranks for key, ranks in evidence.claims.items() if isinstance(key, Seat)}
-        self.numbers = {key: ranks for key, ranks in evidence.claims.items() if isinstance(key, Number)}
+        self.seats, self.numbers = evidence.seats, evidence.numbers
         launched = max(_only(evidence.nodes_told), 0) * max(_only(evidence.per_node), 0)
         self.world = told.world_size or max(evidence.worlds, default=launched)
 
@@ -142,7 +142,7 @@ class _Decision:
         for name, keys in families.items():
             if not any(key.source in self.recounted for key in keys) and self._counts_ranks(name[0], keys, locals_of):
                 good.add(name)
-                named = (key for key in keys if not key.in_label)
+                named = (key for key in keys if not key.in_label and (self.numbers[key].strong or key in self.comm))
                 refuted |= {key for key in named if self._strong(key, self.numbers[key]) - {key.number}}
         for key in sorted(refuted):
             text = f"the file named rank {key.number} holds text of rank {min(self.numbers[key].strong)}"
@@ -155,6 +155,8 @@ class _Decision:
         for key in keys:
             ranks = self.numbers[key]
             strong = self._strong(key, ranks)
+            if not strong and not ranks.weak:
+                continue
             agree += key.number in strong
             disagree += len(strong - {key.number})
             proofs += key.number > 0 and (key.number in strong or ranks.weak == {key.number})

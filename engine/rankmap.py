@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from l4tui.engine.claims import host
 from l4tui.engine.facts import expand
 from l4tui.engine.model import UNKNOWN
+from l4tui.engine.seats import host
 
 _RANKS = re.compile(r"\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*")
 

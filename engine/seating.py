@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from l4tui.engine.agents import family
-from l4tui.engine.claims import Evidence, Seat
+from l4tui.engine.claims import Evidence
 from l4tui.engine.layout import Layout, Told
+from l4tui.engine.seats import Seat
 
 
 def seat(
