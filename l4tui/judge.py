@@ -56,11 +56,12 @@ class Judge:
 
 
 def ruling_of(opinion: Opinion) -> Ruling:
-    """Put an opinion into the words of the header."""
+    """Put an opinion into the words of the header: that nobody is accused is told where something went wrong."""
+    accuses = opinion.verdict.scope != "none"
     return Ruling(
         version=opinion.version,
         outcome=opinion.outcome,
-        sentence=opinion.verdict.summary if opinion.verdict.scope != "none" else "",
+        sentence=opinion.verdict.summary if accuses or opinion.outcome in ("failed", "hung") else "",
         entry=opinion.entry,
         ranks=opinion.accused,
         opinion=opinion,

@@ -40,6 +40,16 @@ class Request(NamedTuple):
     sparks: tuple[Gauge, ...]
 
 
+class Told(NamedTuple):
+    """What is told of a series at the cursor."""
+
+    name: str
+    band: Band
+    names: tuple[str, ...]  # of what is no rank
+    odd_x: np.ndarray  # where samples are not finite
+    odd_many: np.ndarray  # ranks of which
+
+
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """A chart, and what it knows of every x."""
@@ -49,7 +59,7 @@ class Drawing:
     span: tuple[float, float]  # of x, unzoomed
     xs: Floats | None = None  # of the last series' samples, ascending
     entries: Ints | None = None
-    told: tuple[tuple[str, Band, tuple[str, ...]], ...] = ()  # names: of what is no rank
+    told: tuple[Told, ...] = ()
     points: tuple[tuple[float, str, str], ...] = ()  # x, glyph, style: what is not finite, machines' events
     remarks: tuple[tuple[str, str], ...] = ()  # words and style for the legend
     sparks: dict[str, list[float]] = field(default_factory=dict)
@@ -69,12 +79,16 @@ class Drawing:
         out = []
         reach = (self.view.high - self.view.low) / max(self.view.width, 1)
         out += [(words, "warning") for where, words in self.marks if abs(where - x) <= reach][:2]
-        for name, band, names in self.told:
-            if not len(band.x):
-                continue
-            i = int(np.argmin(np.abs(band.x - x)))
-            if abs(float(band.x[i]) - x) > max(reach, 0.5):
-                out.append((f"{name}: no value", "quiet"))
+        for name, band, names, odd_x, odd_many in self.told:
+            near, far = max(reach, 0.5), float("inf")
+            i, away = _nearest(band.x, x)
+            j, odd_away = _nearest(odd_x, x)
+            odd_away = odd_away if odd_away <= min(near, away) else far  # a value that is nearer is the one meant
+            if odd_away < far:
+                many = f" on {odd_many[j]:,} ranks" if odd_many[j] > 1 else ""
+                out.append((f"{name}: not finite{many}", "error"))
+            if away > near or odd_away < away:
+                out += [(f"{name}: no value", "quiet")] if odd_away == far and len(band.x) else []
                 continue
             words = f"{name} {band.middle[i]:.5g}"
             if band.ranks > 1 and band.low[i] < band.high[i]:
@@ -83,6 +97,14 @@ class Drawing:
             odd = [(who, line.y[i]) for who, line in band.outside if np.isfinite(line.y[i])]
             out += [(f"{_called(who, names)} {value:.5g}", "odd") for who, value in odd]
         return out
+
+
+def _nearest(places: np.ndarray, x: float) -> tuple[int, float]:
+    """Return which of the places is nearest, and how far away it is."""
+    if not len(places):
+        return UNKNOWN, float("inf")
+    i = int(np.argmin(np.abs(places - x)))
+    return i, abs(float(places[i]) - x)
 
 
 def make(request: Request, gauges: Gauges, snapshot: Snapshot, axis: Axis) -> Drawing:
@@ -134,9 +156,9 @@ def _spark(gauges: Gauges, gauge: Gauge, snapshot: Snapshot, axis: Axis) -> list
 
 def _curves(
     request: Request, found: Sequence[tuple[Gauge, Samples]], view: View
-) -> tuple[list[Curve], list[tuple[str, Band, tuple[str, ...]]], list[tuple[str, str]]]:
+) -> tuple[list[Curve], list[Told], list[tuple[str, str]]]:
     curves: list[Curve] = []
-    told: list[tuple[str, Band, tuple[str, ...]]] = []
+    told: list[Told] = []
     remarks: list[tuple[str, str]] = []
     columns = max(view.width - 10, 10) * (1 if view.is_plain or view.is_ascii else DOTS)
     heights = [_height(s) for _, s in found]
@@ -145,7 +167,7 @@ def _curves(
     for n, (gauge, s) in enumerate(found):
         inside = (s.x >= view.low) & (s.x <= view.high)
         band = band_of(s.who[inside], s.x[inside], s.y[inside], view.low, view.high, columns, request.window)
-        told.append((gauge.name, band, s.names))
+        told.append(Told(gauge.name, band, s.names, *_odd_places(s)))
         on_right = apart and n == 1
         if request.each or band.ranks <= FEW:
             drawn, more = _each(gauge, s, inside, columns, request, view, len(found) > 1)
@@ -160,6 +182,14 @@ def _curves(
     if scaled:
         remarks.append(("each scaled to its own range", "quiet"))
     return curves, told, remarks
+
+
+def _odd_places(s: Samples) -> tuple[np.ndarray, np.ndarray]:
+    """Return where samples are not finite, and on how many ranks there."""
+    odd = ~np.isfinite(s.y) & ~np.isnan(s.x)
+    pairs = np.unique(np.stack((s.x[odd], s.who[odd])), axis=1)
+    places, many = np.unique(pairs[0], return_counts=True)
+    return places, many
 
 
 def _called(who: int, names: Sequence[str]) -> str:

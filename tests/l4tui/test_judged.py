@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -16,6 +18,7 @@ from l4tui.judge import Ruling
 from l4tui.panes.diagnosis import Shown as Diagnosis
 from l4tui.panes.diagnosis import ranks_in_words
 from l4tui.panes.iterations import Shown as Iterations
+from l4tui.screens import sheets
 from l4tui.screens.job import JobScreen
 from tests.l4tui.fake import FakeJob, FakeSnapshot
 from tests.l4tui.opinions import iterations_of, nobody, opinion, ruling, whole_job
@@ -248,3 +251,23 @@ def _pane(screen: JobScreen) -> Diagnosis:
 def _items(screen: JobScreen) -> list:
     pane = _pane(screen)
     return [pane.item(i) for i in range(pane.length)]
+
+
+def test_that_nobody_is_accused_is_told_where_something_went_wrong() -> None:
+    assert ruling(nobody()).sentence == ""
+    verdict = replace(nobody().verdict, summary="The log names no culprit.")
+    failed = replace(nobody(), outcome="failed", verdict=verdict)
+    assert ruling(failed).sentence == "The log names no culprit." and ruling().sentence.startswith("rank 3 on n0")
+
+
+async def test_a_sheet_that_comes_late_does_not_lie_over_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    may = threading.Event()
+    monkeypatch.setattr(sheets, "fields_text", lambda *_: may.wait(15) and Text("late"))
+    async with shown(FakeJob(100)) as (pilot, screen):
+        await pilot.press("p", ":")
+        await until(pilot, lambda: screen.prompt.is_open)
+        may.set()
+        await until(pilot, lambda: not any(worker.group == "sheet" and worker.is_running for worker in screen.workers))
+        assert pilot.app.screen is screen and isinstance(screen.focused, Input)
+        await pilot.press("5", "enter")
+        await until(pilot, lambda: screen.view.row == 4)

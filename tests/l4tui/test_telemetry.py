@@ -17,9 +17,10 @@ from l4tui.config import Config
 from l4tui.engine.discovery import discover
 from l4tui.engine.iterations import Timeline
 from l4tui.engine.job import Job
-from l4tui.engine.telemetry.bands import Line
+from l4tui.engine.telemetry.bands import Band, Line
 from l4tui.engine.telemetry.eventfiles import EventWriter
 from l4tui.gauges import job_gauges
+from l4tui.panes.plotting import Drawing, Told
 from l4tui.panes.telemetry import Listed, Shown
 from l4tui.screens.job import JobScreen
 from tests.l4tui.screen import until
@@ -228,3 +229,15 @@ def test_a_chart_knows_the_cells_of_its_axis() -> None:
     assert picture.column(101, view) == -1
     flat = draw([Curve(Line("a", x, np.zeros(101)))], view._replace(is_log=True, low=5, high=5))
     assert len(flat.rows) == 12
+
+
+def test_where_no_rank_has_a_value_none_of_its_neighbours_is_told() -> None:
+    at = np.array([1.0, 2.0, 3.0, 6.0])
+    band = Band(at, at * 10, at * 10 - 1, at * 10 + 1, 4, ())
+    told = Told("loss", band, (), np.array([3.0, 4.0]), np.array([1, 4]))
+    drawing = Drawing(None, View(40, 10, 0.0, 60.0), (0.0, 60.0), told=(told,))  # 1.5 iterations a cell
+    assert drawing.at(2.0) == [("loss 20 [19..21]", "plain")]
+    assert drawing.at(3.0) == [("loss: not finite", "error"), ("loss 30 [29..31]", "plain")]
+    assert drawing.at(4.0) == [("loss: not finite on 4 ranks", "error")]
+    assert drawing.at(6.0) == [("loss 60 [59..61]", "plain")]
+    assert drawing.at(50.0) == [("loss: no value", "quiet")]
