@@ -26,7 +26,7 @@ def judge(case: Case) -> list[Finding]:
     if case.is_most(len(_common({r: found for r, found in ranks.items() if r not in after}))) and len(ranks) > 1:
         return []
     began = {rank: _time(case, found) for rank, found in ranks.items()}
-    known = [t for t in began.values() if t != NO_TIME]
+    known = [t for r, t in began.items() if t != NO_TIME and (r not in after or after.issuperset(began))]
     first = min(known) if known else NO_TIME
     began |= dict.fromkeys(_alike(case, ranks, [r for r, t in began.items() if t == first != NO_TIME]), first)
     out = [_of_rank(case, rank, found, began[rank], first, rank in after) for rank, found in ranks.items()]

@@ -24,6 +24,7 @@ NOT_TIME = re.compile(r"loss|norm|lr|rate|mem|rss|tok|sample|acc|ppl|scale|step|
 MOST_ROWS = 200_000
 LEAST_RANKS, LEAST_ITERATIONS = 4, 6
 LARGE = 2.0  # times the median of the peers in that iteration
+LASTING, LONG, BEFORE = 1.3, 15, 5  # times the median for so many iterations, after so many that were like the peers'
 USUAL = 0.35  # quantile over the ranks
 NOISE = 0.3  # share of slow iterations among the quick ranks above which the number tells nothing
 LIKE = 0.6  # of the run's usual excess that makes an iteration part of it
@@ -100,7 +101,7 @@ class Grid:
     slow: NDArray[np.bool_]
 
 
-def _grid(case: Case, rows: Ints, values: NDArray[np.float64]) -> Grid | None:
+def _grid(case: Case, rows: Ints, values: NDArray[np.float64], large: float) -> Grid | None:
     """Lay a number out; the lower third of the ranks tells what is usual, so that half of them may be slow."""
     j = case.journal
     ranks, at_rank = np.unique(j.rank[rows], return_inverse=True)
@@ -117,21 +118,23 @@ def _grid(case: Case, rows: Ints, values: NDArray[np.float64]) -> Grid | None:
     usual = np.nanquantile(value, USUAL, axis=0)
     spread = np.nanquantile(np.abs(value - usual), USUAL, axis=0)
     margin = 12 * np.maximum(spread, 0.02 * np.abs(usual))
-    slow = written & (value > LARGE * usual) & (value > usual + margin)
+    slow = written & (value > large * usual) & (value > usual + margin)
     return Grid(ranks.tolist(), iterations[usable].astype(np.int64), value, row, usual, slow)
 
 
 def _of_slot(case: Case, rows: Ints, values: NDArray[np.float64], label: str) -> list[tuple[Finding, float]]:
-    """Compare one number of each rank with what is usual among its peers in the same iteration."""
-    grid = _grid(case, rows, values)
-    if grid is None:
-        return []
-    written = ~np.isnan(grid.value)
-    runs = [_run(grid.slow[at][written[at]]) for at in range(len(grid.ranks))]
-    quick = np.array([points < RUN for _, points in runs])
-    if quick.all() or grid.slow[quick].sum() > NOISE * max(1, written[quick].sum()):
-        return []
-    return [_finding(grid, at, start, points, label) for at, (start, points) in enumerate(runs) if points >= RUN]
+    """Compare one number of each rank with what is usual among its peers: much more, or somewhat more for long."""
+    for large, enough, before in ((LARGE, RUN, 0), (LASTING, LONG, BEFORE)):
+        grid = _grid(case, rows, values, large)
+        if grid is None:
+            return []
+        written = ~np.isnan(grid.value)
+        runs = [_run(grid.slow[at][written[at]]) for at in range(len(grid.ranks))]
+        slow = np.array([points >= enough and start >= before for start, points in runs])
+        quick = ~slow if before else np.array([points < RUN for _, points in runs])
+        if slow.any() and grid.slow[quick].sum() <= NOISE * max(1, written[quick].sum()):
+            return [_finding(grid, at, *runs[at], label) for at in np.flatnonzero(slow).tolist()]
+    return []
 
 
 def _finding(grid: Grid, at: int, start: int, points: float, label: str) -> tuple[Finding, float]:
