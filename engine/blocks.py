@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from l4tui.engine.sources import Source, SourceError, TextLost
 
-BLOCK = 2 << 20
+BLOCK = 4 << 20
 LONGEST = 16 << 20  # a longer line comes in pieces of this size: memory stays bounded
 PEEKED = 4096  # bytes before the end of a block in which its last line end is looked for before it is read …
 MANY = 64 << 10  # … if it has as many
