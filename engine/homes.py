@@ -75,10 +75,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             listed = listed or spell(g["hosts"])
         elif name == "fact.rank-host":
             told.setdefault(int(g["rank"]), set()).add(g["host"])
-        if name in ("elastic.table-host", "fact.host-name"):
-            hosts.add(g["host"])
-        if s.pattern.blames is Blames.NODE:  # a node that is lost says nothing itself
-            hosts |= {g[key] for key in ("node", "node2") if key in g}
+        hosts |= _hosts(s)
     _settle(node, told, hosts)
     _seat_tasks(journal, node, placed)
     return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None, listed, dict(users))
@@ -98,6 +95,13 @@ def pci_bus(address: str) -> Bus | None:
     except ValueError:
         return None
     return Bus(domain, bus, device)
+
+
+def _hosts(s: Sighting) -> set[str]:
+    """Return the hosts that a line names as the job's; a node that is lost says nothing itself."""
+    keys = ("host",) if s.pattern.id in ("elastic.table-host", "fact.host-name") else ()
+    keys = ("node", "node2") if s.pattern.blames is Blames.NODE else keys
+    return {s.groups[key] for key in keys if key in s.groups}
 
 
 def _seat_tasks(journal: Journal, node: dict[int, str], placed: dict[int, str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from l4tui.engine.evidence.record import Ints, Journal
+from l4tui.engine.evidence.record import Ints, Journal, end_of_epoch
 from l4tui.engine.homes import Bus, Homes, pci_bus, spread
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import NO_TIME, UNKNOWN, Level
@@ -329,21 +328,11 @@ class Case:
             return self.iteration_at(rank, life.last_row)
         row = life.last_row
         at, stride = int(self.journal.iteration[row]), self.stride(rank)
-        if (end := self._end_of_epoch(life, stride)) >= 0:
+        if (end := end_of_epoch(self.journal, life.last_marked_row, row, stride)) >= 0:
             return end
         if not self.journal.marked[row] or stride <= 1 or not len(self.ticks):
             return at + int(bool(self.journal.marked[row]))
         return max(at + 1, min(at + stride, int(self.journal.iteration[self.ticks].max()) + 1))
-
-    def _end_of_epoch(self, life: Life, stride: int) -> int:
-        """Return the last iteration of an epoch that a rank has left for an evaluation, as its marker "n/all" tells."""
-        j, mark = self.journal, life.last_marked_row
-        if mark < 0 or mark == life.last_row or j.stage[life.last_row] < 0:
-            return UNKNOWN
-        if j.stages[j.stage[life.last_row]] != "eval" or j.stages[j.stage[mark]] == "eval":
-            return UNKNOWN
-        told = re.findall(rf"(?<![\d.]){int(j.iteration[mark])} ?/ ?(\d{{1,9}})(?![\d.])", j.text(mark))
-        return min((int(n) for n in told if 0 <= int(n) - j.iteration[mark] <= stride), default=UNKNOWN)
 
     def iteration_stuck(self, rank: int) -> int:
         """Return the iteration in which a rank kept its peers waiting: its own where it marks some, else the job's."""

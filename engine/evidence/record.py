@@ -181,6 +181,22 @@ class Journal:
         return [int(r) for r in self.ranks if r != rank]
 
 
+def end_of_epoch(journal: Journal, mark: int, last: int, stride: int) -> int:
+    """Return the last iteration of an epoch that a rank has left for an evaluation, as its marker "n/all" tells.
+
+    Args:
+        mark, last: rows of its last marker and of its last line.
+        stride: iterations between two markers.
+    """
+    evaluation = journal.stages.index("eval") if "eval" in journal.stages else UNKNOWN
+    left = mark >= 0 and journal.stage[last] == evaluation != journal.stage[mark]
+    if not left or evaluation < 0:
+        return UNKNOWN
+    at = int(journal.iteration[mark])
+    told = re.findall(rf"(?<![\d.]){at} ?/ ?(\d{{1,9}})(?![\d.])", journal.text(mark))
+    return min((int(n) for n in told if 0 <= int(n) - at <= stride), default=UNKNOWN)
+
+
 _DIGITS = re.compile(r"\d+")
 _RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")
 
