@@ -51,14 +51,18 @@ class JobHeader(Bars):
             rows.append([Part(f"{count} problems (f):" if count > 1 else "", "error"), Part(first, "error")])
         if health.verdict:
             words = clean(health.verdict, self.signs.ellipsis == "~")
-            width, height = self.app.size
-            rows += [[Part(row, health.verdict_style)] for row in folded(words, width, 2 if height >= TALL else 1)]
+            rows += [[Part(row, health.verdict_style)] for row in verdict_rows(words, *self.app.size)]
         self.show(rows)
 
     def on_resize(self) -> None:
         """Fold the verdict for the new width."""
         if self._health is not None:
             self.show_health(self._health)
+
+
+def verdict_rows(words: str, width: int, height: int) -> list[str]:
+    """Fold a verdict for a screen; a last row that is too long for it is cut when drawn."""
+    return folded(words, width, 2 if height >= TALL else 1)
 
 
 def state_row(health: Health, signs: Glyphs) -> list[Part]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from l4tui.engine.evidence.finding import Place
 from l4tui.engine.opinion import Opinion, Reason, Seen, Suspect
-from l4tui.panes.listing import Item, ListPane
+from l4tui.panes.listing import Item, ListPane, ranks_in_words
 from l4tui.screens.sheets import open_place
 from l4tui.widgets.bars import Part
 from l4tui.widgets.cells import fit, width_of
+from l4tui.widgets.header import verdict_rows
 
 if TYPE_CHECKING:
     from l4tui.judge import Ruling
@@ -150,7 +151,8 @@ class Shown(ListPane):
         sentence = self.words(o.verdict.summary)
         style = "error" if o.outcome in ("failed", "hung") and o.verdict.scope != "none" else "plain"
         entries = (o.entry,) if o.entry >= 0 else ()
-        told = any(r.text and r.text in sentence for s in (*o.ranks[:1], *o.nodes[:1]) for r in s.reasons) or o.job
+        above = verdict_rows(f"so far: {self.host.ruling.sentence}", *self.host.size)[-1]
+        told = (self.host.ruling.sentence and width_of(above) <= self.host.size.width) or o.job
         if not told:
             for n, line in enumerate(textwrap.wrap(sentence, width - 2) or [""]):
                 yield Item((Part(line, style),), ("verdict", n) if entries and not n else None, entries)
@@ -383,17 +385,3 @@ SHORT = {
 
 def _folds(item: Item) -> bool:
     return isinstance(item.key, tuple) and item.key[0] in ("role", "suspect", "event")
-
-
-def ranks_in_words(ranks: tuple[int, ...]) -> str:
-    """Write ranks shortly: "rank 3", "ranks 0-7", "ranks 0-3,9 …"."""
-    spans: list[tuple[int, int]] = []
-    for rank in sorted(ranks):
-        if spans and rank == spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], rank)
-        else:
-            spans.append((rank, rank))
-    if not spans:
-        return ""
-    words = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans[:3])
-    return f"rank{'s' if len(ranks) > 1 else ''} {words}" + (",…" if len(spans) > 3 else "")

@@ -9,8 +9,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from l4tui.engine.opinion import Iterations, no_iterations
-from l4tui.panes.diagnosis import ranks_in_words
-from l4tui.panes.listing import Item, ListPane
+from l4tui.panes.listing import Item, ListPane, ranks_in_words
 from l4tui.widgets.bars import Part
 from l4tui.widgets.glyphs import sparkline
 from l4tui.widgets.header import short

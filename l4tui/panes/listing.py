@@ -167,3 +167,17 @@ _PLAIN = str.maketrans({"×": "x", "“": '"', "”": '"', "–": "-", "…": ".
 def _glued(parts: list[Part]) -> list[Part]:
     """Let the first part stand against the cursor's cell."""
     return [parts[0]._replace(glue=True), *parts[1:]] if parts else []
+
+
+def ranks_in_words(ranks: tuple[int, ...]) -> str:
+    """Write ranks shortly: "rank 3", "ranks 0-7", "ranks 0-3,9 …"."""
+    spans: list[tuple[int, int]] = []
+    for rank in sorted(ranks):
+        if spans and rank == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], rank)
+        else:
+            spans.append((rank, rank))
+    if not spans:
+        return ""
+    words = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans[:3])
+    return f"rank{'s' if len(ranks) > 1 else ''} {words}" + (",…" if len(spans) > 3 else "")

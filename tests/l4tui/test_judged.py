@@ -16,8 +16,8 @@ from l4tui.engine.library import load
 from l4tui.engine.opinion import Opinion
 from l4tui.judge import Ruling
 from l4tui.panes.diagnosis import Shown as Diagnosis
-from l4tui.panes.diagnosis import ranks_in_words
 from l4tui.panes.iterations import Shown as Iterations
+from l4tui.panes.listing import ranks_in_words
 from l4tui.screens import sheets
 from l4tui.screens.job import JobScreen
 from tests.l4tui.fake import FakeJob, FakeSnapshot
