@@ -114,7 +114,7 @@ def test_stopping_ends_the_batches(tee: Path) -> None:
 def test_pieces_of_one_line_are_joined_as_they_stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks.blocks, "__kwdefaults__", {**blocks.blocks.__kwdefaults__, "longest": 1 << 20})
     path = tmp_path / "job.log"
-    long = "x" * 5_000_000
+    long = "x" * 9_000_000
     path.write_text(f"2026-03-01 12:00:01,250 - trainer - INFO - {long}\nTraceback (most recent call last):\n  at\n")
     snap = snap_of(path)
     assert snap.length > 4
