@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from l4tui.engine.blocks import blocks
@@ -175,6 +175,7 @@ def test_cut_before_it_was_read_steps_over_what_is_lost(tmp_path):
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
+@example(149)  # rotated twice before a name that is seldom asked for would be
 def test_no_line_lost_or_doubled_over_growth_and_rotation(tmp_path_factory, seed):
     rng = random.Random(seed)
     path = tmp_path_factory.mktemp("follow") / "job.log"
