@@ -99,7 +99,7 @@ def pci_bus(address: str) -> Bus | None:
 
 def _hosts(s: Sighting) -> set[str]:
     """Return the hosts that a line names as the job's; a node that is lost says nothing itself."""
-    keys = ("host",) if s.pattern.id in ("elastic.table-host", "fact.host-name") else ()
+    keys: tuple[str, ...] = ("host",) if s.pattern.id in ("elastic.table-host", "fact.host-name") else ()
     keys = ("node", "node2") if s.pattern.blames is Blames.NODE else keys
     return {s.groups[key] for key in keys if key in s.groups}
 
