@@ -134,8 +134,8 @@ def learn_places(texts: Sequence[bytes], is_placed: bool) -> list[Place]:
 
 
 def head_of(places: Sequence[Place]) -> str:
-    """Return the regex of the prefix among places; "" for none."""
-    return next((_named([place]) for place in places if place.is_head), "")
+    """Return the regex of the prefix among places, which may stand behind others; "" for none."""
+    return next((_named([place]).removeprefix("^") for place in places if place.is_head), "")
 
 
 def writer_of(places: Sequence[Place]) -> str:
@@ -301,7 +301,8 @@ def _is_proven(kind: str, where: str, crew: Crew, share: float, world: Callable[
     if (distinct > 2 and rises(ids)) or (where == HEADER and crew.is_about_others()):
         return False
     if kind == RANK and is_marked:
-        return len(ids) >= 8 and ((common > 1 and (not loop or steps > 2)) or (steps > 2 and not loop))
+        # a loop may be a table that one prints; it does not tell the step again in each row
+        return len(ids) >= 8 and (steps > 2 or not loop) and (common > 1 or (steps > 2 and (not loop or share >= 0.5)))
     if loop or common < 2:
         return False
     if kind == RANK:

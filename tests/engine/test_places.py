@@ -135,6 +135,12 @@ NO_RANKS: dict[str, Callable[[int], str]] = {  # number of the line → line
 }
 
 
+@pytest.mark.parametrize("label", ["", "cn{}: "], ids=["bare", "behind a host's label"])
+def test_ranks_that_take_turns_strictly_and_tell_their_step(tmp_path: Path, label: str) -> None:
+    lines = [f"{label.format(r // 4)}rank={r} step={80 + k} loss=0.{k}{r}" for k in range(4) for r in range(16)]
+    assert ranks_of(tmp_path, lines) == [r for _ in range(4) for r in range(16)]
+
+
 @pytest.mark.parametrize("name", NO_RANKS)
 def test_a_number_that_is_no_rank(tmp_path: Path, name: str) -> None:
     assert set(ranks_of(tmp_path, [NO_RANKS[name](k) for k in range(92)])) == {None}
