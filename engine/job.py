@@ -68,7 +68,7 @@ class Job(Reading):
                 elif self.store.length:
                     self._start_anew()
                     for reader in self.readers:
-                        reader.judged = 0
+                        reader.judged, reader.is_settled = 0, False
         known = sum(reader.at for reader in self.readers)
         if self.options.tail_first and self.store.length == 0:
             self._read_tails(stop, progress or nobody)
@@ -98,7 +98,7 @@ class Job(Reading):
                 for begin, end in preview.ranges_of(reader.source, len(files)):
                     tails._skip_to(tail, begin)
                     tails._read(tail, end, stop, final=True, told=nobody)
-            reader.dialect, reader.judged = tail.dialect, tail.judged
+            reader.dialect, reader.judged, reader.is_settled = tail.dialect, tail.judged, tail.is_settled
         if tails.store.length:
             with self._lock:
                 self._early = replace(tails.snapshot(), is_complete=False)

@@ -23,6 +23,7 @@ class Reader:
     at: int = 0  # bytes merged
     inside: bool = False  # the last block ended inside a line
     judged: int = 0  # size at which the dialect was found
+    is_settled: bool = False  # and no later one will be
     grown_at: float = 0.0  # monotonic seconds; before any growth was seen, as the file tells
     holds: bool = False  # an unfinished last line has been held back
 
@@ -32,6 +33,10 @@ class Reader:
             return self.source.size()
         except SourceError:
             return self.at
+
+    def is_to_be_judged(self, size: int) -> bool:
+        """Say whether a look at so many bytes may find another dialect."""
+        return not self.is_settled and size > 2 * self.judged
 
     def expected(self) -> int:
         """Return the bytes that there will be, as `Source.expected`, those read where the file cannot be reached."""

@@ -24,7 +24,7 @@ from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
 from l4tui.engine.ranges import TOGETHER, WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
 from l4tui.engine.reader import Reader
-from l4tui.engine.sampling import sample
+from l4tui.engine.sampling import FARTHEST, sample, tells
 from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
@@ -100,8 +100,12 @@ class Reading:
     ) -> None:
         """Read lines up to an offset; None: to the end of a pipe or compressed file, however long that takes."""
         size = reader.source.fill(SETTLED, stop, wait=final) if end is None else end
-        if reader.judged < SETTLED and size > 2 * reader.judged and self._judge(reader, size):
+        if reader.is_to_be_judged(size) and self._judge(reader, size):
             self._read_again(stop)
+        if end is None and not reader.is_settled and size >= SETTLED:  # its lines are long
+            size = reader.source.fill(FARTHEST, stop, wait=final)
+            if self._judge(reader, size):
+                self._read_again(stop)
         context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
             self._held.append(Held(reader.source.index, block, reader.dialect, context))
@@ -165,7 +169,7 @@ class Reading:
 
     def _range(self, reader: Reader, end: int, final: bool, stop: threading.Event) -> Range:
         """Describe text for a worker: from where a reader stands to an offset."""
-        if reader.judged < SETTLED and self._judge(reader, end):
+        if reader.is_to_be_judged(end) and self._judge(reader, end):
             self._read_again(stop)
         context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
         return Range(reader.source, reader.at, end, reader.dialect, context, final, reader.inside)
@@ -199,6 +203,7 @@ class Reading:
             lines = sample(reader.source, end)
         except SourceError:  # the file was cut: what is left does not tell more than what was read
             return False
+        reader.is_settled = end >= SETTLED and tells(lines, end)
         dialect = detect(lines, reader.source.name, self.options.formats)
         changed = dialect != reader.dialect
         reader.dialect = dialect

@@ -56,7 +56,8 @@ def _take_up(job: Job, contents: Contents) -> bool:
         _renumber(contents, place)
     restore(job.store, job.merger, table, contents.arrays)
     for row, reader in zip(table["readers"], old, strict=True):
-        reader.at, reader.inside, reader.judged = row["file"][2], row["inside"], row["judged"]
+        reader.at, reader.inside = row["file"][2], row["inside"]
+        reader.judged, reader.is_settled = row["judged"], row["settled"]
         reader.dialect = dialect_of(row["dialect"])
     if len(old) == len(job.readers):
         job.resume(_ranks(table["ranks"], contents.arrays))
@@ -92,7 +93,8 @@ def keep(job: Job, cache: IndexCache) -> str:
         table["readers"] = [
             {
                 "index": reader.source.index, "file": file_row(reader.source, reader.at), "inside": reader.inside,
-                "judged": reader.judged, "dialect": dialect_row(reader.dialect), "name": list(reader.source.name),
+                "judged": reader.judged, "settled": reader.is_settled, "dialect": dialect_row(reader.dialect),
+                "name": list(reader.source.name),
             }
             for reader in job.readers
         ]  # fmt: skip
