@@ -45,10 +45,8 @@ def vitals_of(snapshot: Snapshot) -> Vitals:
     tail = np.arange(max(snapshot.length - TAIL, 0), snapshot.length)
     ends = _ends(snapshot)
     last = tail if ends is None else ends[_latest(snapshot.clock[ends])]
-    stages = snapshot.stage[tail if ends is None else ends]
+    stages = snapshot.stage[tail]
     staged = np.flatnonzero(stages >= 0)
-    if ends is not None and len(staged):
-        staged = staged[_latest(snapshot.clock[ends[staged]])]
     plans = snapshot.plan[last[-END:]]
     classes, levels = snapshot.plans.line_class[plans], snapshot.plans.level[plans]
     return Vitals(
@@ -101,7 +99,8 @@ def _reached(snapshot: Snapshot, entries: np.ndarray) -> int:
     if not len(last):
         return UNKNOWN
     latest = last[np.argmax(clock[last])]
-    return int(told[last[clock[last] >= _begun(snapshot, latest)]].max())
+    begun = min(_begun(snapshot, latest), int(clock[latest]))  # ranks whose clocks differ share a source
+    return int(told[last[clock[last] >= begun]].max())
 
 
 def _begun(snapshot: Snapshot, entry: np.int64) -> int:

@@ -68,6 +68,12 @@ def test_a_file_of_an_earlier_run_does_not_count(tmp_path: Path) -> None:
     assert len(snapshot.sources) == 2 and vitals_of(snapshot).iteration == 6
 
 
+def test_a_source_may_end_before_the_time_that_it_begins_with(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.log").write_text(steps(9, 1, 3) + steps(0, 4, 6))
+    assert vitals_of(read(tmp_path)).iteration == 6
+
+
 def test_a_bad_end_is_that_of_the_latest_lines(tmp_path: Path) -> None:
     end = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: x\n'
     (tmp_path / "rank_0.log").write_text(steps(0, 1, 12) + said(9, 0, "saving checkpoint") + end)
