@@ -14,64 +14,19 @@ from functools import cache
 from typing import NamedTuple
 
 from l4tui.engine.formats.crews import Crew, is_a_loop, rises
+from l4tui.engine.formats.spots import BARE, DEVICE, DIGITS, FAR, RANK, TEE, TOKEN, WEAK, WORD, Spot, finder
 
-FAR = 160  # bytes in which a place behind a header is looked for
-MOST_KEYS = 1 << 13  # remembered
 MOST_HEADS = 8  # kinds of text in front of one place
 MANY = 30  # hits: of few lines it is not clear that all say so
 MOST_PLACES = 4  # of one source
 MOST_WORDS = 12  # words that a place lists
-RANK, WEAK, DEVICE, BARE, TEE = "rank", "weak", "device", "bare", "tee"
 HEADER, TAIL, FREE = "header", "tail", "free"
-_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
-_D = re.compile(rb"\d+")
-_W = re.compile(rb"[A-Za-z_](?:[\w./-]*\w)?")
-_WORD = re.compile(
-    rb"(?<![\w.-])(?P<open>[\[({<]?)"
-    rb"(?:(?P<rank>(?i:(?:(?:global|world|mpi|pmix?|ompi_comm_world)[ _-]?)?rank(?:[ _-]?id)?|slurm_procid|"
-    rb"process[ _]?(?:index|id)))"
-    rb"|(?P<weak>(?i:proc(?:ess)?|worker|task|pe|[rpt]))|(?P<device>(?i:gpu|cuda|device)))"
-    rb"(?P<sep>[\"']?(?: ?[=:] {0,6}[\"']?|[ _#-]|[\[(])?)(?P<id>\d{1,6})(?P<size>(?:/| of )\d{1,6})?(?![\w%]|\.\d)"
-    rb"(?P<after>[\"']?(?:[\])}>]:?)?(?: ?[|:>,;](?!\w)| -(?= ))?)"
-)
-_HOST = rb"[A-Za-z](?=[\w.-]*\d)[\w.-]*"
-_BARE = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"^(?P<id>\d{1,6})(?P<after>[>|]| [|>-]| ?:)?(?=[ \t])",
-        rb"^(?:" + _HOST + rb"|\d+)[:/@|](?P<id>\d{1,6})(?P<after>[:|>])(?=[ \t])",
-        rb"^" + _HOST + rb" (?P<id>\d{1,6})(?P<after>[:|>])(?=[ \t])",
-        rb"^[\[({<](?:" + _HOST + rb"|\d+)[:/@|, ] ?(?P<id>\d{1,6})(?P<after>[\])}>]:?)",
-        rb"^[\[({<]?(?P<id>\d{1,6})(?P<after>[:/@|,](?:" + _HOST + rb"|\d+)(?:[\])}>]:?|[:|]))",
-        rb"(?<![\w.:,-])[\[({<](?P<id>\d{1,6})(?P<after>(?:/\d{1,6})?[\])}>]:?)",
-        rb"^#(?P<id>\d{1,6})(?P<after>:?)(?=[ \t])",
-    )
-)
-_BEHIND_HEADER = tuple(  # without brackets: only behind a stamp or level
-    re.compile(rb"(?:[\d.,:Z\]]\d\]?|TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\]?" + pattern)
-    for pattern in (
-        rb" ?[|] ?(?P<id>\d{1,6})(?P<after> ?[|])",
-        rb" - (?P<id>\d{1,6})(?P<after> -)(?= )",
-        rb" +(?P<id>\d{1,6})(?P<after>:)(?= )",
-        rb" (?P<id>\d{1,6})(?P<after>)(?= +\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|CRITICAL))",
-    )
-)
-_TEE = re.compile(rb"(?<=.)\[default(?P<id>\d{1,4})\]:", re.DOTALL)  # torchrun's, behind what a collector wrote
-# of another numbering, or of another process: the text is about them
-_OTHERS = re.compile(
-    rb"(?i:\b(?:local|node|group|[tpdecsm]p|tensor|pipeline|data|model|expert|context|parallel|machine|peer|src|dst|"
-    rb"source|target|remote|process|from|to|by|for|of|on|with|at|in|lost|dead|failed|slow|slowest|slower|waiting|straggler|"
-    rb"lora|low|matrix|per|each|all|and|or|than|epoch|step|iter|iteration|batch|fold|trial|run|seed|round|stage|layer)"
-    rb"[ _:=-]{0,3}$|\[PG [^\]]*$)"
-)
 _TROUBLE = (
     r"(?!.*\b(?i:fail|lost|los[et]|dead|die|dying|exit|kill|crash|abort|terminat|evict|remov|join|left|leav|"
     r"timed?[ -]?out|miss|wait|error|exception|from|to rank|receiv|recv|sen[dt]|src|dst|source|target|peer|remote|"
     r"straggl|slow|late|lag|behind|stuck|hang|hung|detect|unreach|unhealth|heartbeat|disconnect|connect|respon|worker|"
     r"other|suspect|monitor|watch|check|probe|health|status))"
 )
-_DEVICE_OF = re.compile(rb" (?:\S+:\d+ (?:\(\w+\) )?)?(?:NCCL|RCCL)\b")  # in front of it stands a device
-_TOKEN = re.compile(rb"\d+|[A-Za-z_](?:[\w./-]*\w)?|\s+|.", re.DOTALL)
 _STAMP = re.compile(
     rb"^\W*(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[\d.,Z]*\S*|^.*?\"(?:message|msg|event|text)\": ?|^.*?\bmsg="
 )
@@ -79,19 +34,6 @@ _TIME = re.compile(rb"\d{1,4}[-/:.,]\d\d(?:[-/:.,T ]\d+)*|\b[A-Z][a-z]{2} [ \d]\
 _LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "SUCCESS", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL")
 _WORLD = re.compile(rb"(?:world[_ ]?size\W{1,3}|nranks )(\d{1,6})\b")
 LOOKED_AT = 600  # hits that tell whether they are ranks
-
-
-class Spot(NamedTuple):
-    """A number in a line that may be a rank; offsets."""
-
-    kind: str
-    form: tuple[bytes, ...]  # what surrounds the number
-    skeleton: bytes  # the kind of text in front; empty at the start
-    start: int
-    id_at: int
-    id_end: int
-    end: int
-    is_last: bool  # nothing follows
 
 
 class Place(NamedTuple):
@@ -117,7 +59,7 @@ def learn_places(texts: Sequence[bytes], is_placed: bool) -> list[Place]:
     """Return the places that tell ranks, the surest first; `is_placed`: a launcher's tag names the process already."""
     lines = [text for text in texts if text.strip()]
     groups: dict[tuple[str, tuple[bytes, ...]], list[tuple[bytes, Spot]]] = defaultdict(list)
-    for text, spots in _finder().among(lines):
+    for text, spots in finder().among(lines):
         for spot in spots:
             groups[spot.kind, spot.form].append((text, spot))
     world = cache(lambda: world_told(lines))  # seldom asked
@@ -150,76 +92,6 @@ def _named(places: Sequence[Place]) -> str:
         field = "local_rank" if place.local else "self_rank"
         out.append(place.pattern.replace("(?P<id>", f"(?P<{field}__{k}>" if k else f"(?P<{field}>"))
     return f"(?:{'|'.join(out)})" if len(out) > 1 else "".join(out)
-
-
-class _Finder:
-    """Spots of lines, remembered by their keys: digits do not matter."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, tuple[Spot, ...]] = {}
-
-    def among(self, lines: Sequence[bytes]) -> list[tuple[bytes, tuple[Spot, ...]]]:
-        out = []
-        for text in lines:
-            key = text.translate(_ZEROS)
-            spots = self._known.get(key)
-            if spots is None:
-                if len(self._known) >= MOST_KEYS:
-                    self._known.clear()
-                spots = self._known[key] = tuple(_spots(key))
-            if spots:
-                out.append((text, spots))
-        return out
-
-
-@cache
-def _finder() -> _Finder:
-    return _Finder()
-
-
-def _spots(key: bytes) -> Iterable[Spot]:
-    for match in _WORD.finditer(key):
-        kind = RANK if match["rank"] else WEAK if match["weak"] else DEVICE
-        is_last = not key[match.end() :].strip()
-        if _OTHERS.search(key, 0, match.start()) is None and not _names_host(match):
-            sep = match["sep"].replace(b" ", b"") or match["sep"]  # numbers may be padded
-            size = _D.sub(b"0", match["size"] or b"")
-            form = (match["open"], match["rank"] or match["weak"] or match["device"], sep, size, match["after"])
-            at, end = match.span("id")
-            yield Spot(kind, form, _skeleton(key[: match.start()]), match.start(), at, end, match.end(), is_last)
-    for match in _TEE.finditer(key, 0, FAR):
-        form = (b"", b"[default", b"", b"", b"]:")
-        yield Spot(TEE, form, _skeleton(key[: match.start()]), match.start(), *match.span("id"), match.end(), False)
-    bare = {(*match.span(), *match.span("id")) for regex in _BARE for match in regex.finditer(key, 0, FAR)}
-    found = (match for regex in _BEHIND_HEADER for match in regex.finditer(key, 0, FAR))
-    bare |= {(match.start("id"), match.end(), *match.span("id")) for match in found}
-    for start, stop, at, end in sorted(bare):
-        if _OTHERS.search(key, 0, start) is None and _DEVICE_OF.match(key, stop) is None:
-            form = (b"", _shape(key[start:at]), b"", b"", _shape(key[end:stop]))
-            yield Spot(BARE, form, _skeleton(key[:start]), start, at, end, stop, False)
-
-
-def _names_host(match: re.Match[bytes]) -> bool:
-    """Say whether a device or worker with its number may as well be a machine's name: gpu-3, worker3."""
-    word = (match["weak"] or match["device"] or b"").lower()
-    if word not in (b"gpu", b"device", b"worker") or match["sep"] not in (b"", b"-", b"_"):
-        return False
-    return match["sep"] == b"-" or word == b"worker" or not (match["open"] or match["device"].isupper())
-
-
-def _shape(text: bytes) -> bytes:
-    return _D.sub(b"0", _W.sub(b"W", text))
-
-
-def _skeleton(prefix: bytes) -> bytes:
-    out = []
-    for token in _TOKEN.findall(prefix[:FAR]):
-        first = token[:1]
-        out.append(b"0" if first.isdigit() else b"W" if first.isalpha() or first == b"_" else first)
-    return b"".join(out)
-
-
-# what a group of spots shows
 
 
 def _judge(kind: str, hits: Sequence[tuple[bytes, Spot]], lines: int, world: Callable[[], int]) -> Place | None:
@@ -333,19 +205,19 @@ def _beside(text: bytes, spot: Spot) -> bytes:
     """Return the numbers in one pair of brackets with a bare number."""
     if spot.kind != BARE:
         return b""
-    return b" ".join(_D.findall(text[spot.start : spot.id_at]) + _D.findall(text[spot.id_end : spot.end]))
+    return b" ".join(DIGITS.findall(text[spot.start : spot.id_at]) + DIGITS.findall(text[spot.id_end : spot.end]))
 
 
 def _is_mixed(fronts: Sequence[bytes]) -> bool:
     """Say whether a number in front, other than a stamp's or a line's, parts the lines: it may be a node's."""
-    columns = zip(*(_D.findall(_TIME.sub(b"", front)) for front in fronts), strict=False)
+    columns = zip(*(DIGITS.findall(_TIME.sub(b"", front)) for front in fronts), strict=False)
     return any(1 < len(set(column)) < len(fronts) / 3 for column in columns)
 
 
 def _hosts(text: bytes, spot: Spot) -> bytes:
     """Return the words with digits in front of a number, and what is bound to it behind: hosts."""
-    words = [word for word in _W.findall(text[: spot.id_at]) if any(48 <= byte < 58 for byte in word)]
-    return b" ".join(words + _W.findall(text[spot.id_end : spot.end]))
+    words = [word for word in WORD.findall(text[: spot.id_at]) if any(48 <= byte < 58 for byte in word)]
+    return b" ".join(words + WORD.findall(text[spot.id_end : spot.end]))
 
 
 def _pattern(where: str, hits: Sequence[tuple[bytes, Spot]], share: float, is_head: bool) -> str:
@@ -381,7 +253,7 @@ def _class(shape: str) -> str:
 
 def _front(prefixes: Sequence[bytes]) -> str:
     """Return the regex of texts of one skeleton: the words that were seen, all levels where one is a level."""
-    columns = list(zip(*(_TOKEN.findall(prefix) for prefix in prefixes[:400]), strict=True))
+    columns = list(zip(*(TOKEN.findall(prefix) for prefix in prefixes[:400]), strict=True))
     out = ""
     for column in columns:
         first = column[0][:1]
