@@ -93,7 +93,8 @@ class Journal:
 
     def rows_of(self, rank: int) -> Ints:
         """Return the rows of a rank, ascending."""
-        begin, end = np.searchsorted(self._ranked, [rank, rank + 1])
+        # of another type than the column, they would have all of it converted for each rank
+        begin, end = np.searchsorted(self._ranked, np.array([rank, rank + 1], self._ranked.dtype))
         return self.by_rank[begin:end]
 
     @cached_property
