@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from l4tui.engine.evidence import progress_gap
 from l4tui.engine.evidence.case import Case, Life, excerpt, word_ranks
 from l4tui.engine.evidence.deaths import TERM, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
@@ -88,10 +89,10 @@ def _lacks_report(case: Case) -> list[Finding]:
 
 
 def _lacks_warning(case: Case) -> list[Finding]:
-    """After their last step most ranks warn of one and the same thing; accuse the few that say nothing at all since."""
+    """Most ranks warn of one thing after their last step, none is told to be behind; accuse the few silent since."""
     j = case.journal
     total = len(case.ranks)
-    if case.completed or total < 3:
+    if case.completed or total < 3 or progress_gap.judge(case):
         return []
     last = {r: life.last_marked_row for r, life in case.lives.items()}
     rows = np.flatnonzero(case.mask & (j.rank >= 0) & (j.level >= Level.WARNING) & (j.event >= 0))

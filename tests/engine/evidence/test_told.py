@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from l4tui.demo.writing import write
+from l4tui.engine.appraisal import appraise
 from l4tui.engine.diagnosis import diagnose
 from l4tui.engine.evidence.record import Said, journal_of
 from l4tui.engine.homes import spell
 from l4tui.engine.model import Level
 from tests.engine.evidence.jobs import LIBRARY, accused, closed, launcher, raised, said, steps, timed_out, told
+from tests.engine.small_jobs import read
 
 EIGHT = range(8)
 UNOWNED = [
@@ -203,3 +208,10 @@ def test_nodes_are_compared_where_ranks_only_introduced_themselves() -> None:
     lines += [Said(lost, node=f"h{k}", level=Level.ERROR) for k in (0, 1, 3)]
     found = diagnose(journal_of(lines, world_size=4, node_ranks=nodes), LIBRARY)
     assert [c.node for c in found.blame.nodes] == ["h2"] and [c.rank for c in found.blame.ranks] == [2]
+
+
+def test_who_is_told_to_be_behind_is_not_joined_by_those_that_were_ended_before_they_warned(tmp_path: Path) -> None:
+    write(tmp_path / "job", "hang-collective", ranks=64, nodes=8, seed=7)
+    found = appraise(read(tmp_path / "job").snapshot(), LIBRARY)
+    assert found.ranks[0].rank == 9
+    assert "silence" not in {reason.kind for suspect in found.ranks for reason in suspect.reasons}
