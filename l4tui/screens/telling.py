@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from l4tui.config import Config
     from l4tui.engine.divergence import Divergence
     from l4tui.engine.snapshot import Snapshot
+    from l4tui.engine.sources import Source
     from l4tui.engine.view import Scope
     from l4tui.feed import Feed
     from l4tui.finder import Finder
@@ -226,7 +228,7 @@ class Telling:
         speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
         rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])
         found = self.divergence
-        file = short_names(tuple(source.path for source in snap.sources))[place.source]
+        file = _file_names(snap.sources)[place.source]
         machine = snap.nodes[node] if node >= 0 else ""
         iteration, stage = snap.iteration_at(entry), int(snap.stage[entry])
         parts = [f"{file}:{place.line}", f"rank {rank}" if rank >= 0 else ""]  # what comes first is cut last
@@ -237,3 +239,9 @@ class Telling:
             parts.append("no time")
         where = f" {self.view.signs.dot} ".join(part for part in parts if part)
         return self._apart(found) if found is not None else "", where
+
+
+@lru_cache(maxsize=2)
+def _file_names(sources: tuple[Source, ...]) -> tuple[str, ...]:
+    """Name files so that they differ; asked for each second, of thousands of sources that stay the same."""
+    return short_names(tuple(source.path for source in sources))
