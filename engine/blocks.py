@@ -27,6 +27,11 @@ class Block(NamedTuple):
     def end(self) -> int:
         return self.offset + len(self.data)
 
+    @property
+    def inside(self) -> bool:
+        """Whether it ends inside a line."""
+        return self.unfinished or not self.data.endswith(b"\n")
+
 
 def blocks(
     source: Source,

@@ -7,7 +7,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path, PurePath
 
 from l4tui.engine.model import UNKNOWN, SourceName
@@ -199,6 +199,9 @@ def _number_hosts(members: Sequence[int], stems: Sequence[str], names: list[Sour
         varying = _varying([stems[i] for i in rows])
         if len(varying) != 1 or not base or not words:
             continue
+        _, part = _number_at(stems[rows[0]], varying[0])
+        if "/" in stems[rows[0]][part:]:
+            continue  # a folder's, further up
         for i in rows:
             node = _host_among(stems[i], varying[0]) or (None if words & _NO_HOSTS else _host(stems[i], varying[0]))
             if node is not None:
@@ -211,13 +214,17 @@ def _varying(stems: Sequence[str]) -> list[int]:
     return [k for k, column in enumerate(zip(*numbers, strict=True)) if len(set(column)) > 1]
 
 
+def _number_at(stem: str, column: int) -> tuple[re.Match[str], int]:
+    """Return the `column`-th number of a path, and where its part of the path begins."""
+    number = list(re.finditer(r"\d+", stem))[column]
+    return number, stem.rfind("/", 0, number.start()) + 1
+
+
 def _host(stem: str, column: int) -> str | None:
     """Return the host in a name whose `column`-th number is the host's own; a word behind it is no part of it."""
-    number = list(re.finditer(r"\d+", stem))[column]
-    start = stem.rfind("/", 0, number.start()) + 1
-    end = stem.find("/", number.end())
-    if start == number.start() or end >= 0:
-        return None  # a bare number, or a folder further up
+    number, start = _number_at(stem, column)
+    if start == number.start():
+        return None  # a bare number
     tail = re.match(r"(?:-?\d+|[A-Za-z]+\d*(?=[-_.]|$))*", stem[number.end() :])
     node = stem[start : number.end() + (tail.end() if tail else 0)]
     return node if _HOST.fullmatch(node) else None
@@ -228,10 +235,7 @@ def _host_among(stem: str, column: int) -> str | None:
 
     Surely a host's is a number with a zero in front, or behind a word that machines are called by.
     """
-    number = list(re.finditer(r"\d+", stem))[column]
-    start = stem.rfind("/", 0, number.start()) + 1
-    if stem.find("/", number.end()) >= 0:
-        return None
+    number, start = _number_at(stem, column)
     tokens = [(m[0], start + m.start(), start + m.end()) for m in _TOKEN.finditer(stem[start:])]
     at = next(k for k, (_, begin, end) in enumerate(tokens) if begin <= number.start() < end)
     first = at - 1 if tokens[at][0][0].isdigit() and at else at  # node-003, else cn3
@@ -265,7 +269,6 @@ def _streams(plain: Sequence[str], names: list[SourceName]) -> None:
             names[i] = names[i]._replace(stream=stream if sure else None, group=group)
 
 
-@lru_cache(maxsize=4)
 def short_names(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return each path's last parts, as few as tell it from the others: ``3/stdout.log`` in a folder per rank."""
     parts = [PurePath(path).parts for path in paths]

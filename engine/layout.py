@@ -75,7 +75,7 @@ class _Decision:
         self.told = told
         self.contradictions: list[Contradiction] = []
         self.seats, self.numbers = evidence.seats, evidence.numbers
-        launched = max(_only(evidence.nodes_told), 0) * max(_only(evidence.per_node), 0)
+        launched = max(only(evidence.nodes_told), 0) * max(only(evidence.per_node), 0)
         self.world = told.world_size or max(evidence.worlds, default=launched)
 
     def layout(self) -> Layout:
@@ -169,7 +169,7 @@ class _Decision:
         if proofs:
             return True
         if tags and all(local == {0} for local in tags.values()):
-            per_node = self.told.ranks_per_node or _only(self.evidence.per_node)
+            per_node = self.told.ranks_per_node or only(self.evidence.per_node)
             return per_node == 1 or self.world == len({key.number for key in keys})
         return not (in_label and self.world > len({key.number for key in keys}))
 
@@ -341,11 +341,11 @@ class _Decision:
         for seats in self.agents[agent].values() if not told else ():
             for seat, _ in seats:
                 told |= self.evidence.node_index.get(seat.source, set())
-        return _only(told)
+        return only(told)
 
     def _per_node(self, taught: Mapping[Agent, int], index: Mapping[Agent, int]) -> int:
         """Return the ranks of each node: as told, as two taught facts agree, or as the world divides."""
-        told = self.told.ranks_per_node or _only(self.evidence.per_node)
+        told = self.told.ranks_per_node or only(self.evidence.per_node)
         if told > 0:
             return told
         if self.evidence.per_node:
@@ -380,5 +380,6 @@ def _several(origins: Iterable[Origin]) -> bool:
     return len(kinds) != len(set(kinds))
 
 
-def _only(values: set[int]) -> int:
+def only(values: set[int]) -> int:
+    """Return what all say alike, UNKNOWN where they differ or nobody says anything."""
     return next(iter(values)) if len(values) == 1 else UNKNOWN

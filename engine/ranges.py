@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from threading import Event
@@ -53,6 +53,37 @@ class Task:
     @property
     def size(self) -> int:
         return sum(one.end - one.begin for one in self.ranges)
+
+
+class Held(NamedTuple):
+    """A block that waits to be mapped."""
+
+    source: int
+    block: Block
+    dialect: Dialect
+    context: ClockContext
+
+
+class Batch:
+    """Blocks that wait for each other: small ones of many sources cost a fraction when they are mapped together."""
+
+    def __init__(self) -> None:
+        self._held: list[Held] = []
+        self._size = 0  # bytes
+
+    def put(self, one: Held) -> bool:
+        """Take a block; say whether those that are held should be mapped now."""
+        self._held.append(one)
+        self._size += len(one.block.data)
+        return len(one.block.data) > SMALL or self._size >= TOGETHER
+
+    def take(self, mapper_of: Callable[[Dialect], Mapper]) -> Iterator[list[tuple[Held, Part]]]:
+        """Map and yield what is held, in order, the neighbours of one dialect together."""
+        held, self._held, self._size = self._held, [], 0
+        for dialect, some in groupby(held, key=lambda one: one.dialect):
+            mine = list(some)
+            parts = mapper_of(dialect).map_all([one.block.data for one in mine], [one.context for one in mine])
+            yield list(zip(mine, parts, strict=True))
 
 
 class Mapped(NamedTuple):
@@ -151,34 +182,28 @@ _KEPT = _Kept()  # one per process and thread, as workers are
 def mapped(task: Task, stop: Event | None = None) -> Iterator[Mapped | Failed]:
     """Yield the blocks of a task; a source that cannot be read ends with a `Failed`."""
     mappers: dict[Dialect, Mapper] = {}
-    held: list[tuple[Range, Block]] = []
-    size = 0
+    batch = Batch()
     for one in task.ranges:
         try:
             for block in blocks(one.source, one.begin, one.end, stop=stop, final=one.final, continues=one.continues):
-                held.append((one, block))
-                size += len(block.data)
-                if len(block.data) > SMALL or size >= TOGETHER:
-                    yield from _map_all(task, held, mappers)
-                    held, size = [], 0
+                if batch.put(Held(one.source.index, block, one.dialect, one.context)):
+                    yield from _mapped(task, batch, mappers)
         except SourceError as error:
-            yield from _map_all(task, held, mappers)
-            held, size = [], 0
+            yield from _mapped(task, batch, mappers)
             yield Failed(one.source.index, str(error))
-    yield from _map_all(task, held, mappers)
+    yield from _mapped(task, batch, mappers)
     _KEPT.give_back(task, mappers)
 
 
-def _map_all(task: Task, held: Sequence[tuple[Range, Block]], mappers: dict[Dialect, Mapper]) -> Iterator[Mapped]:
-    for dialect, some in groupby(held, key=lambda pair: pair[0].dialect):
-        mapper = mappers.get(dialect)
-        if mapper is None:
-            mapper = mappers[dialect] = _KEPT.take(task, dialect)
-        pairs = list(some)
-        parts = mapper.map_all([block.data for _, block in pairs], [one.context for one, _ in pairs])
-        for (one, block), part in zip(pairs, parts, strict=True):
-            inside = block.unfinished or not block.data.endswith(b"\n")
-            yield Mapped(one.source.index, block.offset, block.end, block.continues, inside, _slim(part))
+def _mapped(task: Task, batch: Batch, mappers: dict[Dialect, Mapper]) -> Iterator[Mapped]:
+    def mapper_of(dialect: Dialect) -> Mapper:
+        if dialect not in mappers:
+            mappers[dialect] = _KEPT.take(task, dialect)
+        return mappers[dialect]
+
+    for some in batch.take(mapper_of):
+        for (source, block, _, _), part in some:
+            yield Mapped(source, block.offset, block.end, block.continues, block.inside, _slim(part))
 
 
 def _slim(part: Part) -> Part:

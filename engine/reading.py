@@ -5,13 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from pathlib import PurePath
-from typing import NamedTuple
 
-from l4tui.engine import ranges
-from l4tui.engine.blocks import Block, blocks
-from l4tui.engine.clock import ClockContext
+from l4tui.engine.blocks import blocks
 from l4tui.engine.dating import Dating
 from l4tui.engine.formats import Dialect, Parser, detect
 from l4tui.engine.identity import Identity, Ranks
@@ -22,7 +18,18 @@ from l4tui.engine.options import Options
 from l4tui.engine.order import OrderCache
 from l4tui.engine.parallel import Workers
 from l4tui.engine.planbook import Translation
-from l4tui.engine.ranges import TOGETHER, WORTHWHILE, Failed, Mapped, Range, map_task, tasks_of, unpack
+from l4tui.engine.ranges import (
+    TOGETHER,
+    WORTHWHILE,
+    Batch,
+    Failed,
+    Held,
+    Mapped,
+    Range,
+    map_task,
+    tasks_of,
+    unpack,
+)
 from l4tui.engine.reader import Reader
 from l4tui.engine.sampling import FARTHEST, sample, tells
 from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
@@ -33,15 +40,6 @@ BEHIND = 10  # niceness of who reads the rest while the tail is looked at: the f
 SETTLED = 1 << 20  # a source that has grown past it has shown its dialect
 Progress = Callable[[int, int], None]
 Turn = tuple[Reader, int, bool]  # who reads, up to where, and whether the last line may lack its newline
-
-
-class Held(NamedTuple):
-    """A block that waits for others."""
-
-    source: int
-    block: Block
-    dialect: Dialect
-    context: ClockContext
 
 
 class Reading:
@@ -73,8 +71,7 @@ class Reading:
         self.order = OrderCache()
         self.fill = FillCache()
         self._mappers: dict[Dialect, tuple[Mapper, Translation]] = {}
-        self._held: list[Held] = []
-        self._held_size = 0  # bytes
+        self._batch = Batch()
         self._ranks: tuple[tuple[int, int], Ranks] | None = None
         self.version = 0
         for reader in self.readers:
@@ -108,12 +105,10 @@ class Reading:
                 self._read_again(stop)
         context = self._dating.context(reader.source, self.sources, self.options.utc_offset_s)
         for block in blocks(reader.source, reader.at, end, stop=stop, final=final, continues=reader.inside):
-            self._held.append(Held(reader.source.index, block, reader.dialect, context))
-            self._held_size += len(block.data)
-            if not self._holds or len(block.data) > ranges.SMALL or self._held_size >= TOGETHER:
-                self._add_held()
-            reader.at = block.end
-            reader.inside = block.unfinished or not block.data.endswith(b"\n")
+            is_due = self._batch.put(Held(reader.source.index, block, reader.dialect, context))
+            if is_due or not self._holds:
+                self._add_batch()
+            reader.at, reader.inside = block.end, block.inside
             told(reader.at)
         reader.holds = reader.at < size
 
@@ -125,18 +120,14 @@ class Reading:
             yield
         finally:
             self._holds = False
-            self._add_held()
+            self._add_batch()
 
-    def _add_held(self) -> None:
+    def _add_batch(self) -> None:
         """Map and merge what is held, in order."""
-        held, self._held, self._held_size = self._held, [], 0
-        for dialect, some in groupby(held, key=lambda one: one.dialect):
-            mapper, translation = self._mapper(dialect)
-            mine = list(some)
-            parts = mapper.map_all([one.block.data for one in mine], [one.context for one in mine])
+        for some in self._batch.take(lambda dialect: self._mapper(dialect)[0]):
             self._add(
-                Piece(one.source, one.block.offset, part, translation, one.block.continues)
-                for one, part in zip(mine, parts, strict=True)
+                Piece(one.source, one.block.offset, part, self._mapper(one.dialect)[1], one.block.continues)
+                for one, part in some
             )
 
     def _is_worth_workers(self, size: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from l4tui.engine.agents import family
 from l4tui.engine.claims import Evidence
-from l4tui.engine.layout import Layout, Told
+from l4tui.engine.layout import Layout, Told, only
 from l4tui.engine.seats import Seat
 
 
@@ -45,7 +45,7 @@ def _told(evidence: Evidence, layout: Layout, told: Told) -> Iterable[tuple[str,
         node = key.node or layout.places.node_of.get(key.source) if isinstance(key, Seat) else None
         if node is not None and len(claimed.strong) == 1:
             yield node, claimed.strong
-    per_node = told.ranks_per_node or (next(iter(evidence.per_node)) if len(evidence.per_node) == 1 else 0)
+    per_node = told.ranks_per_node or only(evidence.per_node)
     if per_node <= 0:
         return
     for agent, base in layout.bases.items():

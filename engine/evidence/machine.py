@@ -179,7 +179,7 @@ def _signs(case: Case) -> Iterator[Sign]:
             if row in told or time == NO_TIME or not _counts(mark):
                 continue
             node = _node(case, mark.node) or (case.node_at(row) if row >= 0 else None)
-            rank = case.user_of(mark.device, node) if mark.slot == UNKNOWN else _rank(case, node, mark.slot)
+            rank = _rank(case, node, mark)
             if rank >= 0 or node is not None:
                 yield Sign(mark._replace(time=time), one.path, row, rank, node)
 
@@ -206,11 +206,11 @@ def _node(case: Case, name: str | None) -> str | None:
     return node_named(name, sorted(known))
 
 
-def _rank(case: Case, node: str | None, index: int) -> int:
-    """Return the rank that uses a device: the one with this local rank on the node, or on the only one."""
-    j = case.journal
+def _rank(case: Case, node: str | None, mark: Mark) -> int:
+    """Return the rank that uses a device: by its address, else this local rank's of the node, or of the only one."""
+    j, index = case.journal, mark.slot
     if index == UNKNOWN:
-        return UNKNOWN
+        return case.user_of(mark.device, node)
     nodes = {case.node_of(r) for r in case.ranks}
     if node is None and len(nodes) > 1:
         return UNKNOWN

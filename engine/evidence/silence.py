@@ -92,7 +92,7 @@ def _lacks_warning(case: Case) -> list[Finding]:
     """Most ranks warn of one thing after their last step, none is told to be behind; accuse the few silent since."""
     j = case.journal
     total = len(case.ranks)
-    if case.completed or total < 3 or progress_gap.judge(case):
+    if case.completed or total < 3:
         return []
     last = {r: life.last_marked_row for r, life in case.lives.items()}
     rows = np.flatnonzero(case.mask & (j.rank >= 0) & (j.level >= Level.WARNING) & (j.event >= 0))
@@ -103,6 +103,8 @@ def _lacks_warning(case: Case) -> list[Finding]:
     for told in sorted(writers.values(), key=len, reverse=True):
         silent = [r for r in case.ranks if r not in told and _ended_before(case, r, list(told.values()))]
         if len(told) >= MOST * total and len(told) + len(silent) == total and 0 < len(silent) <= FEW * total:
+            if progress_gap.judge(case):
+                return []
             words = f"says nothing while {len(told)} peers warn: {excerpt(j.text(next(iter(told.values()))))}"
             return [_stuck(case, r, Strength.STRONG, words) for r in silent]
     return []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,7 @@ from l4tui.widgets.status import Account, Situation, StatusBar
 if TYPE_CHECKING:
     from l4tui.config import Config
     from l4tui.engine.divergence import Divergence
-    from l4tui.engine.snapshot import Snapshot
-    from l4tui.engine.sources import Source
+    from l4tui.engine.snapshot import Readable, Snapshot
     from l4tui.engine.view import Scope
     from l4tui.feed import Feed
     from l4tui.finder import Finder
@@ -50,6 +48,7 @@ class Telling:
     scope: Scope
     follows: bool
     notes: dict[int, str]
+    _named: tuple[tuple[Readable, ...], tuple[str, ...]] = ((), ())  # sources, and their names on screen
     pane: Pane | None
     view: LogView
     header: JobHeader
@@ -228,7 +227,7 @@ class Telling:
         speaker, plan = int(snap.speaker[entry]), int(snap.plan[entry])
         rank, node, site = int(snap.ranks.rank[speaker]), int(snap.ranks.node[speaker]), int(snap.plans.site[plan])
         found = self.divergence
-        file = _file_names(snap.sources)[place.source]
+        file = self._file_names(snap.sources)[place.source]
         machine = snap.nodes[node] if node >= 0 else ""
         iteration, stage = snap.iteration_at(entry), int(snap.stage[entry])
         parts = [f"{file}:{place.line}", f"rank {rank}" if rank >= 0 else ""]  # what comes first is cut last
@@ -240,8 +239,8 @@ class Telling:
         where = f" {self.view.signs.dot} ".join(part for part in parts if part)
         return self._apart(found) if found is not None else "", where
 
-
-@lru_cache(maxsize=2)
-def _file_names(sources: tuple[Source, ...]) -> tuple[str, ...]:
-    """Name files so that they differ; asked for each second, of thousands of sources that stay the same."""
-    return short_names(tuple(source.path for source in sources))
+    def _file_names(self, sources: tuple[Readable, ...]) -> tuple[str, ...]:
+        """Name files so that they differ; asked for each second, of thousands of sources that stay the same."""
+        if self._named[0] is not sources:
+            self._named = sources, short_names(tuple(source.path for source in sources))
+        return self._named[1]

@@ -30,7 +30,7 @@ RANKS = 8
 LAUNCHER, UNKNOWN_SPEAKER = RANKS, RANKS + 1
 
 
-@dataclass(eq=False)
+@dataclass
 class FakeSource:
     """A source without bytes."""
 
