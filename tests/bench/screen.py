@@ -22,6 +22,7 @@ FOLLOWED_S = 8.0
 IDLE_S = 10.0
 RATE = 2000  # lines a second while following
 MANY = 4096  # files that are followed at rest
+QUIET = 3  # looks of 3 s in a row that find the app at rest
 MOST_S = 20.0  # after which a key is given up
 # each of them changes what is shown: up from the end first
 PRESSED = ("kkkkkkkk", "jjjjjjj", "bbbb", "gGgGgG", "kOOoO", "dddd", "DDD", "zz", "ZZ", "eEe")
@@ -69,12 +70,13 @@ def settle(terminal: Terminal, quiet: float = 3.0, most: float = 300.0) -> None:
 
 
 def rest(terminal: Terminal, most: float = 300.0) -> None:
-    """Wait until nothing is computed any more: the job has been judged."""
+    """Wait until nothing is computed any more, for as long as a judge may stand back: the job has been judged."""
     until = time.monotonic() + most
-    before = -1.0
-    while (now := cpu_seconds(terminal.pid)) - before > 0.1 and time.monotonic() < until:
-        before = now
+    before, quiet = cpu_seconds(terminal.pid), 0
+    while quiet < QUIET and time.monotonic() < until:
         terminal.read(3.0)
+        now = cpu_seconds(terminal.pid)
+        before, quiet = now, quiet + 1 if now - before < 0.1 else 0
 
 
 def key_to_paint(terminal: Terminal, key: str, most: float = 2.0) -> float:
