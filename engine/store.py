@@ -32,8 +32,7 @@ COLUMNS: dict[str, type] = {
 class Growing:
     """One array that grows at its end; a view taken earlier stays valid."""
 
-    def __init__(self, dtype: type, room: int = 4096, allocate: Allocate = np.empty) -> None:
-        self._allocate = allocate
+    def __init__(self, dtype: type, room: int = 4096) -> None:
         self._data: np.ndarray = np.empty(room, dtype)
         self.length = 0
         self._touched = 0  # values up to which memory is at hand
@@ -42,24 +41,25 @@ class Growing:
     def extend(self, values: np.ndarray) -> None:
         """Append values, cast to the column's type."""
         end = self.length + len(values)
-        if end > len(self._data):
-            self._make_room(end)
+        self.make_room(end)
         if end > self._touched and len(values) > FEW:
             self._touched = end + TOUCHED // self._data.itemsize
             touch(self._data, self.length, self._touched)
         self._data[self.length : end] = values
         self.length = end
 
-    def _make_room(self, end: int) -> None:
+    def make_room(self, end: int, allocate: Allocate = np.empty) -> None:
+        """Have room for so many values in all, in an array of `allocate` where there is too little."""
+        if end <= len(self._data):
+            return
         # untouched memory costs nothing, so room for all that is expected is made at once
-        larger = self._allocate(max(end, self.expected, len(self._data) * 3 // 2), self._data.dtype)
+        larger = allocate(max(end, self.expected, len(self._data) * 3 // 2), self._data.dtype)
         larger[: self.length] = self._data[: self.length]
         self._data, self._touched = larger, self.length
 
     def append(self, value: int) -> None:
         """Append one value."""
-        if self.length == len(self._data):
-            self._make_room(self.length + 1)
+        self.make_room(self.length + 1)
         self._data[self.length] = value
         self.length += 1
 
@@ -125,7 +125,7 @@ class Store:
         self.cap = cap or half_of_memory()
         self.folder = folder
         self.remark = ""  # why columns are in memory beyond the cap, in words
-        self.columns = {name: Growing(dtype, allocate=self._allocate) for name, dtype in COLUMNS.items()}
+        self.columns = {name: Growing(dtype) for name, dtype in COLUMNS.items()}
         self._blocks = {name: Growing(np.int64, 256) for name in Blocks._fields}
         self.notes: list[str] = []
         self.length = 0
@@ -158,6 +158,7 @@ class Store:
             starts: the first row of each in the columns.
         """
         for name, column in self.columns.items():
+            column.make_room(self.length + len(columns[name]), self._allocate)
             column.extend(columns[name])
         for start, block in zip(starts, blocks, strict=True):
             for name, value in zip(Blocks._fields, (self.length + start, *block), strict=True):

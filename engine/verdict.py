@@ -139,14 +139,19 @@ def _sentence(
     where = f" in {stage}" if stage else ""
     where += f", iteration {iteration}" if iteration is not None else ""
     if blame.scope == "job":
-        return f"The whole job{where}: {lead.sentence.rstrip('.')}."
+        return f"The whole job{where}: {_ended(lead.sentence)}"
     who = word_ranks(blame.accused) if blame.accused else f"node {blame.nodes[0].node}"
     nodes = sorted({str(n) for r in blame.accused if (n := case.node_of(r))})
     if blame.accused and nodes:
         who += f" on {', '.join(nodes[:4])}{'…' if len(nodes) > 4 else ''}"
     unsure = "Unsure; most likely " if blame.confidence < UNSURE else ""
-    text = f"{unsure}{who}{where}: {_without_name(blame, lead).rstrip('.')}."
+    text = f"{unsure}{who}{where}: {_ended(_without_name(blame, lead))}"
     return text if outcome is not Outcome.COMPLETED else f"{text} The job completed."
+
+
+def _ended(sentence: str) -> str:
+    """End a sentence with one full stop, unless it ends where its words were cut."""
+    return sentence if sentence.endswith("…") else f"{sentence.rstrip('.')}."
 
 
 def _without_name(blame: Blame, lead: Finding) -> str:

@@ -25,6 +25,7 @@ def write_boards(paths: Sequence[str], folder: Path, config: Config) -> None:
         board = Board(folder / name if len(jobs) > 1 else folder, TelemetryIndex(own_series(config)), time.time())
         board.write(read(job), Event())
         board.close()
+        job.release()  # one at a time is in memory
         say(f"{board.points:,} points in {board.runs} runs: tensorboard --logdir {folder}")
 
 

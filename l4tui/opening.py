@@ -40,7 +40,10 @@ def find(paths: Sequence[str], stdin: int = 0) -> Found:
 
 
 def open_jobs(paths: Sequence[str], config: Config) -> Iterator[tuple[str, Job]]:
-    """Yield each job that the paths hold by name, nothing of it read yet; say on stderr when there are several."""
+    """Yield each job that the paths hold by name, nothing of it read yet; say on stderr when there are several.
+
+    A job lets go of what it has read when the next is asked for: one at a time is in memory.
+    """
     found = find(check_paths(paths))
     for words, read_beside in (("left out, no log", False), ("read beside the log", True)):
         told = [item for item in found.left_out if item.content and (item.content is Content.MONITOR) is read_beside]
@@ -55,7 +58,9 @@ def open_jobs(paths: Sequence[str], config: Config) -> Iterator[tuple[str, Job]]
     for number in range(len(found.jobs)):
         folder = found.choose(number)
         newest = max(source.mtime for source in folder.sources)
-        yield folder.name, Job(folder.sources, engine_options(config, newest, found))
+        job = Job(folder.sources, engine_options(config, newest, found))
+        yield folder.name, job
+        job.release()
 
 
 def engine_options(config: Config, newest: int, found: Found) -> Options:

@@ -369,10 +369,12 @@ def first_rows(sightings: Iterable[Sighting]) -> tuple[int, ...]:
 
 
 def excerpt(text: str) -> str:
-    """Cut a line to what fits a sentence, at a word, without the full stop it may end with."""
+    """Cut a line to what fits a sentence, at a word or a sentence's end, without the full stop it may end with."""
     line = text.strip()
     if len(line) > EXCERPT:
-        line = f"{line[:EXCERPT].rpartition(' ')[0] or line[:EXCERPT]} …"
+        line = line[:EXCERPT].rpartition(" ")[0] or line[:EXCERPT]
+        head = line.rpartition(". ")[0]
+        line = f"{head if len(head) > EXCERPT // 2 else line} …"
     return line.rstrip(".")
 
 

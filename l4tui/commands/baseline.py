@@ -51,7 +51,11 @@ def profiles(paths: list[str], config: Config) -> list[Profile]:
     from l4tui.opening import open_jobs, read
 
     jobs = list(open_jobs(paths, config))
-    return [profile_of(journal_from(read(job)), _name(job, name if len(jobs) > 1 else "")) for name, job in jobs]
+    found = []
+    for name, job in jobs:
+        found.append(profile_of(journal_from(read(job)), _name(job, name if len(jobs) > 1 else "")))
+        job.release()  # one at a time is in memory
+    return found
 
 
 def _name(job: Job, name: str) -> str:

@@ -1,7 +1,9 @@
 """Columns beyond the cap are in files, and nobody notices."""
 
 import errno
+import gc
 import os
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -67,9 +69,22 @@ def test_places_are_counted_where_they_are() -> None:
 def test_memory_that_is_asked_for_ahead_holds_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "FEW", 0)
     monkeypatch.setattr(store, "TOUCHED", 5000)
-    values = Growing(np.int64, allocate=shared)
+    values = Growing(np.int64)
     values.expected = 300_000
     for begin in range(0, 400_000, 1000):
+        values.make_room(begin + 1000, shared)
         values.extend(np.arange(begin, begin + 1000))
     assert np.array_equal(values.view(), np.arange(400_000))
     touch(np.zeros(10), 0, 10)  # memory of another kind is left alone
+
+
+def test_entries_that_are_let_go_are_gone_at_once(log: Path) -> None:
+    """Without a collection of cycles: a report on gigabytes needs the memory for what comes next."""
+    job = read(log)
+    column = weakref.ref(job.store.columns["clock"].view().base)
+    gc.disable()
+    try:
+        job.release()
+        assert column() is None
+    finally:
+        gc.enable()

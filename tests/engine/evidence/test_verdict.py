@@ -175,3 +175,12 @@ def test_the_launchers_word_is_shown_where_it_is_all_there_is() -> None:
     found = diagnose(journal_of(lines, world_size=8, node_ranks={"n0": list(range(8))}), LIBRARY)
     assert found.blame.accused == (5,)
     assert [e.pattern for e in found.events if e.role == "initiating"]
+
+
+def test_a_long_error_is_cut_where_it_ends_a_sentence() -> None:
+    error = "RuntimeError: the buffer of the fused kernel is too small. It holds 4096 elements and 8192 were asked for by "
+    error += "the optimizer of stage two. Including the padding that the planner adds this is more than was planned"
+    found = told([*steps(EIGHT, 9), *raised(6, error, 9)])
+    assert found.verdict.summary.endswith("asked for by the optimizer of stage two …")
+    short = told([*steps(EIGHT, 9), *raised(6, "RuntimeError: the buffer is too small.", 9)])
+    assert short.verdict.summary.endswith("the buffer is too small.")
