@@ -7,7 +7,7 @@ import os
 import resource
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 SPARE = 64  # descriptors left to the terminal, the cache, worker pipes and Python itself
@@ -171,6 +171,20 @@ class Descriptors:
         with self._lock:
             file._users -= 1
 
+    def acquire_open(self, files: Sequence[OpenFile]) -> list[int]:
+        """Return each file's descriptor where it is open, else -1; open ones stay so until `release_open`."""
+        found = []
+        with self._lock:
+            for file in files:
+                found.append(file._fd)
+                file._users += file._fd >= 0
+        return found
+
+    def release_open(self, files: Sequence[OpenFile], found: Sequence[int]) -> None:
+        with self._lock:
+            for file, fd in zip(files, found, strict=True):
+                file._users -= fd >= 0
+
     def forget(self, file: OpenFile) -> None:
         """Close a file's descriptor unless someone is reading it."""
         with self._lock:
@@ -193,3 +207,14 @@ class Descriptors:
 
 
 POOL = Descriptors()  # one per process, because the limit is one per process
+
+
+def sizes(files: Sequence[OpenFile]) -> list[int]:
+    """Return the bytes in each file that is open, else -1: thousands are asked each second, so not one by one."""
+    found = POOL.acquire_open(files)
+    try:
+        return [os.lseek(fd, 0, os.SEEK_END) if fd >= 0 else -1 for fd in found]
+    except OSError:
+        return [-1] * len(found)
+    finally:
+        POOL.release_open(files, found)

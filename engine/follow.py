@@ -19,7 +19,7 @@ from l4tui.engine.discovery import Finder, Found, name_sources
 from l4tui.engine.grouping import job_id
 from l4tui.engine.sources import Source
 from l4tui.engine.wake import Waker
-from l4tui.engine.watched import HOT_EVERY, Change, ChangeKind, Watched
+from l4tui.engine.watched import HOT_EVERY, Change, ChangeKind, Watched, still
 
 COLD_WITHIN = 5.0  # seconds
 TICK = 0.5  # seconds between two shares of the others
@@ -123,13 +123,13 @@ class Follower:
                 due[one] = None
         elapsed = now - self._polled_at
         share = len(self._cold) if math.isnan(elapsed) else math.ceil(len(self._cold) * elapsed / COLD_WITHIN)
-        for _ in range(min(len(self._cold), share)):
-            one = self._cold.popleft()
+        quiet = []
+        for one in [self._cold.popleft() for _ in range(min(len(self._cold), share))]:
             one.is_queued = False
             if one not in self._hot:  # else it warmed up while it stood in the queue
                 self._queue(one)
-                if not one.is_still(now):
-                    due[one] = None
+                quiet.append(one)
+        due |= dict.fromkeys(one for one, is_still in zip(quiet, still(quiet, now), strict=True) if not is_still)
         return list(due)
 
     def _look(self, one: Watched, now: float) -> list[Change]:
