@@ -81,6 +81,23 @@ def test_nothing_happens(scene):
     assert scene.pass_time(60) == []
 
 
+def test_a_quiet_file_is_followed_while_its_descriptor_is_lent_elsewhere(scene):
+    scene.source.live.file.close()
+    assert scene.pass_time(20) == []
+    scene.source.live.file.close()
+    append(scene.path, b"two\n")
+    assert scene.pass_time(5.2) == [ChangeKind.GROWN]
+    assert scene.reader.text == b"one\ntwo\n"
+
+
+def test_a_quiet_file_that_is_rotated_is_left_for_the_new_one(scene):
+    scene.pass_time(60)
+    scene.path.rename(scene.path.with_suffix(".log.1"))
+    scene.path.write_bytes(b"new\n")
+    assert scene.pass_time(16) == [ChangeKind.ROTATED, ChangeKind.GROWN]
+    assert scene.reader.text == b"one\nnew\n"
+
+
 def test_rotation_reads_the_rest_of_the_old_file(scene):
     append(scene.path, b"two\n")
     scene.pass_time(6)
