@@ -43,23 +43,33 @@ OPENS = {
         "entering train loop",
         "[before the start of training step] datetime: x",
         "training starts at step 1 of 80",
+        "begin of fine-tuning, 900 micro steps",
+        "solver starts, max_iter 900",
+        "fit_begin max_steps=900",
     ],
     "checkpoint": [
         "saving checkpoint at iteration 100 to /ckpt in torch_dist format",
         "Saving model checkpoint to out/checkpoint-500",
         'File "/opt/lib/megatron/checkpointing.py", line 3, in save_checkpoint',
         "could not write /mnt/ckpt/iter_0000040/rank_00004.pt: No space left on device",
+        "writing snapshot of step 40",
+        "Saving current state to out/40",
+        "snapshot_begin step=40",
     ],
     "eval": [
         "Evaluating on 512 samples",
         "***** Running Evaluation *****",
         'File "train.py", line 88, in evaluate',
         "Validate epoch: 1, rank: 1",
+        "Iteration 500, Testing net (#0)",
+        "validation_begin step=40",
+        "checking on the held-out set",
+        "Validation: |          | 0/? [00:00<?, ?it/s]",
     ],
-    "teardown": ["rank 1 exits cleanly", "destroying process group", "[after training is done] datetime: x"],
+    "teardown": ["rank 1 exits cleanly", "destroying process group", "[after training is done] datetime: x", "Optimization Done.", "fit finished"],
 }
 SILENT = (
-    "step failed: bad shard", "loss scale reduced", 'File "/opt/torch/utils/checkpoint.py", line 3, in checkpoint',
+    "step failed: bad shard", "loss scale reduced", "memory snapshot written to /tmp/mem.pickle", "heap snapshot_1 saved", 'File "/opt/torch/utils/checkpoint.py", line 3, in checkpoint',
     "Sending process 12 closing signal SIGTERM", "failed (exitcode: -9) local_rank: 3 (pid: 12) of binary: python",
 )  # fmt: skip
 
@@ -81,6 +91,23 @@ def test_openings(stage: str, text: str) -> None:
 @pytest.mark.parametrize("text", SILENT)
 def test_other_lines_say_nothing(text: str) -> None:
     assert stage_action(text.encode()) == NO_ACTION
+
+
+@pytest.mark.parametrize(
+    ("stage", "text"),
+    [
+        ("checkpoint", "Finished saving the checkpoint (or staging if async is enabled) in 0.10 seconds."),
+        ("checkpoint", "snapshot /fs/40 written (0.31s)"),
+        ("checkpoint", "model weights saved in /out/40/model.bin"),
+        ("checkpoint", "[Torch] Saved global_step40/mp_rank_00_model_states.pt."),
+        ("eval", "[eval] step 40 loss 3.2"),
+        ("eval", "Test: [ 0/ 4]  Time 0.012  Loss 5.1e+00"),
+        ("eval", "held-out loss 3.2"),
+        ("eval", "validate step: 40  loss:  5.1000"),
+    ],
+)
+def test_what_ends_lets_the_interrupted_go_on(stage: str, text: str) -> None:
+    assert of(stage_action(text.encode())) == (stage, "back")
 
 
 def test_closings() -> None:
