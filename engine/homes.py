@@ -49,6 +49,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
     hosts: set[str] = set(journal.nodes) | set(journal.node_ranks)
     listed: tuple[str, ...] = ()
     users: dict[Bus, set[int]] = defaultdict(set)
+    seats: dict[int, set[Bus]] = defaultdict(set)
     host, host_row = "", -BESIDE
     named, named_row = UNKNOWN, -BESIDE
     for s in sightings:
@@ -58,9 +59,11 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
         elif name == "fact.rank-server":
             node.setdefault(int(g["rank"]), g["host"])
         elif name == "fact.node-address" and (own := _node(journal, s)):
-            address.setdefault(g["ip"], own)
+            address.setdefault(plain_address(g["ip"]), own)
         elif name == "fact.rank-device" and s.rank >= 0:
             users[nccl_bus(g["bus"])].add(s.rank)
+        elif name == "fact.rank-bus" and (at := pci_bus(g["pci"])):
+            seats[int(g.get("rank", s.rank))].add(at)
         elif name == "elastic.table-host":
             host, host_row = g["host"], s.row
         elif name == "elastic.table-rank" and s.row - host_row < BESIDE:
@@ -75,10 +78,20 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
             listed = listed or spell(g["hosts"])
         elif name == "fact.rank-host":
             told.setdefault(int(g["rank"]), set()).add(g["host"])
+        if "own" in g and (own := _node(journal, s)):
+            address.setdefault(plain_address(g["own"]), own)
         hosts |= _hosts(s)
+    for rank, buses in seats.items():
+        if rank >= 0 and len(buses) == 1:  # who lists several tells of the machine, not of its own
+            users[next(iter(buses))].add(rank)
     _settle(node, told, hosts)
     _seat_tasks(journal, node, placed)
     return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None, listed, dict(users))
+
+
+def plain_address(text: str) -> str:
+    """Return an address without the form that IPv6 gives those of IPv4."""
+    return text.removeprefix("::ffff:")
 
 
 def nccl_bus(number: str) -> Bus:

@@ -21,6 +21,9 @@ HARMLESS = re.compile(
 HABIT = 3  # lines of a shape that make it a habit of its rank
 RESUMED = 3  # habitual lines after an error that show the rank went on
 LIST_REACH = 8  # rows from a list's header, or its row before, to a row of it
+OWN_FILE = re.compile(  # a rank of one axis of parallelism, or of one node, is no rank of the job
+    r"/(?:[^/\s]{0,120}[_\-.])?(?<![mtpdec]p_)(?<!local_)rank[_\-]?(\d{1,6})(?=[/._\-'\")])"
+)
 TABLE_REACH = 400  # rows of the agent's table that one "rank :" line speaks for
 
 
@@ -50,6 +53,8 @@ def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
         copied = rank < 0 and hit.row in told and hit.pattern.role is not Role.TEARDOWN
         if copied:
             rank = told[hit.row]
+        elif rank < 0 and hit.pattern.role is Role.INITIATING and hit.pattern.blames is Blames.WRITER:
+            rank = _of_file(journal, hit.text)
         found.append(Sighting(hit.row, hit.pattern, hit.groups, hit.text, rank, hit.pattern.role, copied))
     heads = _heads(journal, found)
     found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(s, progress, heads)) for s in found]
@@ -87,6 +92,13 @@ def _table_ranks(hits: Sequence[Hit]) -> dict[int, int]:
         elif last >= 0 and hit.row - at < TABLE_REACH and hit.text.startswith("  "):
             told[hit.row] = last
     return told
+
+
+def _of_file(journal: Journal, text: str) -> int:
+    """Return the rank whose own file an error without a writer speaks of."""
+    named = {int(n) for n in OWN_FILE.findall(text)}
+    rank = named.pop() if len(named) == 1 else UNKNOWN
+    return rank if rank < max(journal.world_size, *journal.ranks[-1:] + 1, 0) else UNKNOWN
 
 
 class Progress:

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.homes import plain_address
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
@@ -57,12 +58,22 @@ def _target(case: Case, s: Sighting) -> Target | None:
     if "rank" in s.groups:
         return int(s.groups["rank"]), None
     for name in ("peer", "peer2"):
-        host = s.groups.get(name, "")
+        host = plain_address(s.groups.get(name, ""))
         if host in case.homes.address:
             return UNKNOWN, case.homes.address[host]
         if host in case.journal.nodes or host in case.journal.node_ranks:
             return UNKNOWN, host
-    return None
+    return (UNKNOWN, left) if "own" in s.groups and (left := _only_other(case, s)) else None
+
+
+def _only_other(case: Case, s: Sighting) -> str | None:
+    """Return the one node that never said its own address of this kind: an address that nobody has is its."""
+    told = [t for t in case.of(s.pattern.id) if "own" in t.groups]
+    named = {case.homes.address.get(plain_address(t.groups["own"])) for t in told} - {None}
+    peers = {plain_address(t.groups["peer"]) for t in told if "peer" in t.groups}
+    left = {n for n in (case.node_of(r) for r in case.ranks) if n is not None} - named
+    unknown = peers - set(case.homes.address)
+    return next(iter(left)) if named and len(left) == 1 and len(unknown) == 1 else None
 
 
 def _is_self(case: Case, reporter: int, target: Target) -> bool:

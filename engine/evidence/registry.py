@@ -23,6 +23,7 @@ MODULES = (
     "l4tui.engine.evidence.value",
     "l4tui.engine.evidence.outlying",
     "l4tui.engine.evidence.straggler",
+    "l4tui.engine.evidence.tabled",
     "l4tui.engine.evidence.setting",
     "l4tui.engine.evidence.hint",
     "l4tui.engine.evidence.temporal",

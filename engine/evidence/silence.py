@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import numpy as np
 
@@ -22,6 +22,7 @@ ALIVE = 5  # lines a rank must have written to be missed
 LEAST_NODES = 3
 OWNED = 0.2  # share of the lines that have a rank up to which nodes are compared instead
 AHEAD = 8  # times the peers' own spread by which all of them are later
+STEPS = 2  # kinds of line that all others wrote since
 QUOTED = 120  # characters of a rank's last line
 
 
@@ -36,6 +37,7 @@ def judge(case: Case) -> list[Finding]:
         *_mute_node(case),
         *_stopped(case),
         *_left_behind(case),
+        *_lacks_steps(case),
         *_before_the_wait(case),
     ]
 
@@ -252,6 +254,32 @@ def _left_behind(case: Case) -> list[Finding]:
     words = f"{word_ranks([last.rank])} did not come as far as all its {len(others)} peers"
     rows, at = (last.last_row,), case.iteration_of(last.rank)
     return [Finding(KIND, Strength.WEAK, words, last.rank, None, rows, False, at, "", "hang")]
+
+
+def _lacks_steps(case: Case) -> list[Finding]:
+    """Before training, all others took two more steps together, until the job was ended; accuse the few that did not.
+
+    Of one file only. A log that just goes on may yet show them: somebody must have given up.
+    """
+    j = case.journal
+    lives = case.lives
+    gave_up = case.roles(Role.CASCADE, Role.TEARDOWN) or any(s.pattern.blames is Blames.JOB for s in case.sightings)
+    if case.completed or len(lives) < 4 or len(j.sources) > 1 or not gave_up or len(case.ticks):
+        return []
+    ends = Counter(int(j.event[life.last_row]) for life in lives.values())
+    usual = ends.most_common(1)[0][0]
+    stuck = [r for r, life in lives.items() if int(j.event[life.last_row]) != usual]
+    there = set(lives) - set(stuck)
+    if not 0 < len(stuck) <= FEW * len(lives) or usual < 0:
+        return []
+    left = max(lives[r].last_row for r in stuck)
+    steps: dict[int, set[int]] = defaultdict(set)
+    for row in np.flatnonzero(case.mask[left + 1 :] & (j.rank[left + 1 :] >= 0)) + left + 1:
+        steps[int(j.event[row])].add(int(j.rank[row]))
+    if sum(ranks == there for ranks in steps.values()) < STEPS:
+        return []
+    words = f"did not take the last steps that {len(there)} peers took"
+    return [_stuck(case, r, Strength.STRONG, words) for r in stuck]
 
 
 def _early(case: Case, lives: dict[int, Life]) -> list[int]:

@@ -11,13 +11,14 @@ import numpy as np
 from l4tui.engine.evidence.case import Case, rows_array, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.record import Ints
+from l4tui.engine.evidence.tabled import tables
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN, Level
 
 KIND = "value"
 BAD = re.compile(r"(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
-TABLE, APART = 3, 2  # rows of a table of ranks at least, and rows from one of them to the next at most
+TABLE = 3  # rows of a table of ranks at least
 FEW = 0.4  # share of the ranks above which an odd value is everybody's
 BURST = 3  # warnings per rank that make a burst
 DENSE = 5  # warnings, and iterations they may spread over, at the beginning of a burst
@@ -33,16 +34,9 @@ def _listed(case: Case) -> list[Finding]:
     """Rows of a table with one value for each rank, printed as the job failed: the few that differ from all others."""
     if case.completed:
         return []
-    tables: list[dict[int, tuple[str, int]]] = [{}]
-    last = UNKNOWN
-    for s in case.of("table.rank-value"):
-        rank = int(s.groups["rank"])
-        if s.row - last > APART or rank in tables[-1]:
-            tables.append({})
-        tables[-1][rank] = (s.groups["value"].strip(), s.row)
-        last = s.row
+    listed = tables(case)
     bad = [s.row for s in case.roles(Role.INITIATING, Role.CASCADE)]
-    for table in tables:
+    for table in listed:
         at_end = bool(bad) and max((row for _, row in table.values()), default=UNKNOWN) >= min(bad)
         usual, many = Counter(v for v, _ in table.values()).most_common(1)[0] if len(table) >= TABLE else ("", 0)
         odd = {r: (v, row) for r, (v, row) in table.items() if v != usual}
@@ -53,7 +47,7 @@ def _listed(case: Case) -> list[Finding]:
                     Strength.STRONG if at_end else Strength.WEAK,
                     f"in a table of all ranks {word_ranks([rank])} has {value[:80]}, the others have {usual[:80]}",
                     rank,
-                    rows=tuple(t[rank][1] for t in tables if rank in t and t[rank][0] == value),
+                    rows=tuple(t[rank][1] for t in listed if rank in t and t[rank][0] == value),
                     root=True,
                     iteration=int(case.journal.iteration[row]),
                     cause="desync",

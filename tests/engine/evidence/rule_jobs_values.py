@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from l4tui.engine.evidence.record import Said
 from l4tui.engine.model import Level
-from tests.engine.evidence.jobs import SECOND, closed, said, steps
+from tests.engine.evidence.jobs import SECOND, closed, launcher, said, steps
 
 
 def outlying(which: int, who: int, world: int, step: int) -> list[Said]:
@@ -31,3 +31,28 @@ def silent_before(which: int, who: int, world: int, step: int) -> list[Said]:
         text = f"[Rank {r}] Watchdog caught collective operation timeout: {work} milliseconds before timing out."
         lines.append(said(r, text, end, level=Level.ERROR, time=at))
     return lines
+
+
+def tabled(which: int, who: int, world: int, step: int) -> list[Said]:
+    """One rank prints a table of all ranks' own times, whose row of one rank is long from some step on."""
+    head, unit = (("  forward:", "ms"), ("Time of data loading", "s"), ("compute", " ms"))[which]
+    lines = []
+    for n in range(1, step + 12):
+        lines += [said(0, f"step {n} loss 2.5", n, marked=True), said(0, head, n)]
+        for r in range(world):
+            value = 160.0 if r == who and n > step else 100 + (n * r) % 4
+            lines.append(said(0, f"    Rank {r}: {value:.2f}{unit}", n))
+    return lines
+
+
+def short_of_steps(which: int, who: int, world: int, step: int) -> list[Said]:
+    """Before training, one rank stays at its second line while all others go on and wait until the time is over."""
+    says = (
+        ("setup begins", "scanning the manifest", "setup ends", "loader built", "at the barrier"),
+        ("model created", "restoring shard 3", "restored", "optimizer created", "waiting for peers"),
+        ("mesh built", "compiling kernels", "compiled", "warm-up done", "ready"),
+    )[which]
+    lines = [said(r, says[0], stage="data") for r in range(world)] + [said(who, says[1], stage="data")]
+    for text in says[2:]:
+        lines += [said(r, text, stage="data") for r in range(world) if r != who]
+    return [*lines, launcher("slurmstepd: error: *** STEP 1.0 ON n0 CANCELLED AT 2026-01-01 DUE TO TIME LIMIT ***")]
