@@ -17,6 +17,7 @@ sixteen ranks with the same text are never mirrors of one rank's console.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections import Counter, defaultdict
@@ -25,6 +26,7 @@ from collections.abc import Container, Iterable, Sequence
 from l4tui.engine.descriptors import SourceError
 from l4tui.engine.sources import Source
 
+GLANCE = 1 << 11  # bytes at each end of files of one size, before more of them is read
 WINDOW = 1 << 18  # bytes at each end of a console
 FILE_WINDOW = WINDOW + (1 << 16)  # a rank's part of a console window is no longer than the window
 ALL_FILES = 1 << 27  # bytes read from all per-rank files together
@@ -76,12 +78,22 @@ def _copies(sources: Sequence[Source]) -> dict[Source, Source]:
         same[_size(source)].append(source)
     found: dict[Source, Source] = {}
     for size, group in same.items():
-        first: dict[bytes, Source] = {}
-        for source in group if len(group) > 1 else ():
-            other = first.setdefault(_digest(source, size), source)
-            if other is not source and _is_copy(source, other):
-                found[source] = other
+        for alike in _alike(group, size):
+            first: dict[bytes, Source] = {}
+            for source in alike:
+                other = first.setdefault(_digest(source, size), source)
+                if other is not source and _is_copy(source, other):
+                    found[source] = other
     return found
+
+
+def _alike(group: Sequence[Source], size: int) -> list[list[Source]]:
+    """Put files together whose ends are the same: ranks' files are of one size as a rule, and differ in their times."""
+    ends: dict[bytes, list[Source]] = defaultdict(list)
+    for source in group if len(group) > 1 else ():
+        with contextlib.suppress(SourceError):  # unreadable: like nothing else
+            ends[source.pread(0, GLANCE) + source.pread(max(0, size - GLANCE), GLANCE)].append(source)
+    return [some for some in ends.values() if len(some) > 1]
 
 
 def _is_copy(source: Source, other: Source) -> bool:

@@ -9,9 +9,10 @@ from pathlib import PurePath
 
 from l4tui.engine.blocks import blocks
 from l4tui.engine.dating import Dating
-from l4tui.engine.formats import Dialect, Parser, detect
+from l4tui.engine.formats import Dialect, Parser
 from l4tui.engine.identity import Identity, Ranks
 from l4tui.engine.iterations import FillCache
+from l4tui.engine.kindred import Kindred
 from l4tui.engine.mapper import Mapper
 from l4tui.engine.merger import Merger, Piece
 from l4tui.engine.options import Options
@@ -31,7 +32,7 @@ from l4tui.engine.ranges import (
     unpack,
 )
 from l4tui.engine.reader import Reader
-from l4tui.engine.sampling import FARTHEST, sample, tells
+from l4tui.engine.sampling import FARTHEST
 from l4tui.engine.snapshot import RankTable, Snapshot, count_lines
 from l4tui.engine.sources import Source, SourceError
 from l4tui.engine.store import Store
@@ -54,6 +55,7 @@ class Reading:
         self.remarks: list[str] = []  # what a person may want to know about the reading
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
         self._dating = Dating()
+        self._kindred = Kindred(sources, options.formats)
         self._workers = Workers(options.jobs, options.dask, BEHIND if options.tail_first else 0)
         self._holds = False  # small blocks are held back
         self._lock = threading.RLock()
@@ -191,11 +193,10 @@ class Reading:
         """Find the source's dialect; say whether what was read before was read in another."""
         reader.judged = end
         try:
-            lines = sample(reader.source, end)
+            dialect, is_final = self._kindred.dialect(reader.source, end)
         except SourceError:  # the file was cut: what is left does not tell more than what was read
             return False
-        reader.is_settled = end >= SETTLED and tells(lines, end)
-        dialect = detect(lines, reader.source.name, self.options.formats)
+        reader.is_settled = end >= SETTLED and is_final
         changed = dialect != reader.dialect
         reader.dialect = dialect
         return changed and reader.at > 0

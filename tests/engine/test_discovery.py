@@ -12,7 +12,7 @@ from l4tui.engine import mirrors
 from l4tui.engine.discovery import discover
 from l4tui.engine.grouping import group, job_id
 from l4tui.engine.sniff import Content, content_of
-from l4tui.engine.sources import SourceError
+from l4tui.engine.sources import Source, SourceError, open_path
 
 NAN = (float("nan"), float("nan"))
 
@@ -293,3 +293,21 @@ def test_copies(tmp_path):
 def test_left_out_json_is_valid_json(tmp_path):
     make(tmp_path, {"a.log": "x\n", "b.json": json.dumps({"a": 1}, indent=1)})
     assert [left.content for left in discover([str(tmp_path)]).left_out] == [Content.JSON]
+
+
+def test_files_of_one_size_are_read_at_their_ends_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks say the same lines, so thousands of files have one size; reading them all would take as long as indexing."""
+    for rank in range(8):
+        text = "".join(f"10:00:{k % 60:02}.{rank}{k % 100:02} step {k:05} took 17 ms\n" for k in range(3000))
+        (tmp_path / f"rank_{rank}.log").write_text(text)
+    read: list[int] = []
+    pread = Source.pread
+
+    def counting(self: Source, offset: int, length: int) -> bytes:
+        data = pread(self, offset, length)
+        read.append(len(data))
+        return data
+
+    monkeypatch.setattr(Source, "pread", counting)
+    assert mirrors.find_mirrors([open_path(str(path)) for path in sorted(tmp_path.iterdir())]) == {}
+    assert sum(read) < 8 * (1 << 13)
