@@ -24,6 +24,7 @@ LIST_REACH = 8  # rows from a list's header, or its row before, to a row of it
 OWN_FILE = re.compile(  # a rank of one axis of parallelism, or of one node, is no rank of the job
     r"/(?:[^/\s]{0,120}[_\-.])?(?<![mtpdec]p_)(?<!local_)rank[_\-]?(\d{1,6})(?=[/._\-'\")])"
 )
+AT_ONCE = 2 * 10**9  # ns that may pass from a logged line to the traceback below it
 TABLE_REACH = 400  # rows of the agent's table that one "rank :" line speaks for
 
 
@@ -58,7 +59,21 @@ def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
         found.append(Sighting(hit.row, hit.pattern, hit.groups, hit.text, rank, hit.pattern.role, copied))
     heads = _heads(journal, found)
     found = [s if s.role is not Role.INITIATING else replace(s, role=_own_role(s, progress, heads)) for s in found]
-    return _demote_followers(journal, found)
+    return _demote_followers(journal, _took_back(journal, found))
+
+
+def _took_back(journal: Journal, found: list[Sighting]) -> list[Sighting]:
+    """Take back what the same log says of the same server later: it answers again."""
+    back: dict[tuple[int, str], int] = {}
+    for s in found:
+        if s.pattern.id == "kernel.nfs-back":
+            back[int(journal.source[s.row]), s.groups["server"]] = s.row
+    return [
+        replace(s, role=Role.CONTEXT)
+        if s.pattern.id == "kernel.nfs" and back.get((int(journal.source[s.row]), s.groups["server"]), -1) > s.row
+        else s
+        for s in found
+    ]
 
 
 def _in_context(journal: Journal, hits: Sequence[Hit]) -> list[Hit]:
@@ -147,9 +162,20 @@ class Progress:
 def _heads(journal: Journal, found: Sequence[Sighting]) -> dict[int, str]:
     """Read what the logger said above the tracebacks that it printed: row of the failure → first line of its record."""
     rows = [s.row for s in found if s.role is Role.INITIATING and s.pattern.blames is Blames.WRITER and s.rank >= 0]
-    rows = [row for row in rows if journal.record[row] < row]
+    rows = [row for row in rows if journal.record[row] < row and _is_beside(journal, int(journal.record[row]))]
     heads = np.array([journal.record[row] for row in rows], dtype=np.int64)
     return dict(zip(rows, journal.read(heads), strict=True)) if rows else {}
+
+
+def _is_beside(journal: Journal, head: int) -> bool:
+    """Tell whether the rank's next row stands where its logger prints a traceback: at once, others only between."""
+    mine = journal.rows_of(int(journal.rank[head]))
+    after = mine[np.searchsorted(mine, head, side="right") :][:1]
+    if not len(after) or journal.source[after[0]] != journal.source[head]:
+        return False
+    between = journal.time[head + 1 : int(after[0])][journal.source[head + 1 : int(after[0])] == journal.source[head]]
+    between = between[between != NO_TIME]
+    return not len(between) or journal.time[head] == NO_TIME or int(between.max() - journal.time[head]) <= AT_ONCE
 
 
 def _own_role(sighting: Sighting, progress: Progress, heads: Mapping[int, str]) -> Role:

@@ -22,6 +22,7 @@ ALIVE = 5  # lines a rank must have written to be missed
 LEAST_NODES = 3
 OWNED = 0.2  # share of the lines that have a rank up to which nodes are compared instead
 AHEAD = 8  # times the peers' own spread by which all of them are later
+PEERS = 32  # whose pauses are looked at
 STEPS = 2  # kinds of line that all others wrote since
 QUOTED = 120  # characters of a rank's last line
 
@@ -97,6 +98,7 @@ def _lacks_warning(case: Case) -> list[Finding]:
     if case.completed or total < 3:
         return []
     last = {r: life.last_marked_row for r, life in case.lives.items()}
+    spoke = {s.rank for s in case.roles(Role.INITIATING)}
     rows = np.flatnonzero(case.mask & (j.rank >= 0) & (j.level >= Level.WARNING) & (j.event >= 0))
     writers: dict[int, dict[int, int]] = defaultdict(dict)
     for row in rows.tolist():
@@ -104,6 +106,7 @@ def _lacks_warning(case: Case) -> list[Finding]:
             writers[int(j.event[row])].setdefault(int(j.rank[row]), row)
     for told in sorted(writers.values(), key=len, reverse=True):
         silent = [r for r in case.ranks if r not in told and _ended_before(case, r, list(told.values()))]
+        silent = [] if spoke.intersection(silent) else silent
         if len(told) >= MOST * total and len(told) + len(silent) == total and 0 < len(silent) <= FEW * total:
             if progress_gap.judge(case):
                 return []
@@ -251,6 +254,9 @@ def _left_behind(case: Case) -> list[Finding]:
     alike = len({life.lines for life in others}) == 1 and len({int(j.event[life.last_row]) for life in others}) == 1
     if not alike or min(times) - last.last_time < AHEAD * max(max(times) - min(times), 1):
         return []
+    pause = _longest_pause(case, last.rank)
+    if pause and others[0].marked - last.marked <= 2 * pause:
+        return []
     words = f"{word_ranks([last.rank])} did not come as far as all its {len(others)} peers"
     rows, at = (last.last_row,), case.iteration_of(last.rank)
     return [Finding(KIND, Strength.WEAK, words, last.rank, None, rows, False, at, "", "hang")]
@@ -340,7 +346,10 @@ def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
         ends, last = np.array(marks), case.marks[life.rank][0]
         strides = max(1, int(np.median(ends)) // 50)
         gap = int(np.quantile(ends, 0.25)) - last
-        return Strength.STRONG if gap > max(LEAST_GAP, strides) else Strength.NONE
+        if gap <= max(LEAST_GAP, strides):
+            return Strength.NONE
+        pause = max(_longest_pause(case, o.rank) for o in [life, *others[:PEERS]])
+        return Strength.STRONG if gap > 2 * pause else Strength.NONE
     times = np.array([o.last_time for o in others if o.last_time != NO_TIME])
     if life.last_time == NO_TIME or len(times) < 2:
         return Strength.NONE
@@ -351,6 +360,14 @@ def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
     if gap_ns > max(8 * spread, 0.1 * span, 20 * habit, LEAST_GAP_NS):
         return Strength.STRONG if not victims(case) else Strength.WEAK
     return Strength.NONE
+
+
+def _longest_pause(case: Case, rank: int) -> int:
+    """Return the most iterations that a rank which marks them now and then has left out; 0 for a regular one."""
+    j = case.journal
+    rows = case.rows_of(rank)
+    steps = np.diff(np.unique(j.iteration[rows[j.marked[rows] & (j.iteration[rows] >= 0)]]))
+    return int(steps.max()) if len(steps) > 2 and steps.max() > 2 * np.median(steps) else 0
 
 
 def _habit(case: Case, life: Life) -> float:

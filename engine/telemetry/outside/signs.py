@@ -27,7 +27,7 @@ LEAST_BINS, LEAST_S = 3, 10  # that a state must last
 LEAST_PEERS = 3  # devices beside the one that differs
 FULL = 0.97  # of a memory
 WAITING, SWAPPING = 25.0, 1000.0  # % of time, pages a second
-ROOT_XIDS = frozenset((46, 48, 62, 64, 74, 79, 92, 94, 95, 109, 119, 120, 121, 136, 140, *range(143, 150), 150, 158))
+ROOT_XIDS = frozenset((46, 48, 62, 64, 74, 79, 94, 95, 109, 119, 120, 121, 136, 140, *range(143, 150), 150, 158))
 SECOND = 10**9
 
 Flags = NDArray[np.bool_]
