@@ -115,9 +115,9 @@ class Rows:
 
     def _texts(self, entries: Entries) -> Cells:
         if not self.records:
-            return list(self._snap.texts(entries))
+            return list(self._snap.texts(entries, most=0))
         members = self._snap.entries_of(entries)
-        texts = self._snap.texts(members)
+        texts = self._snap.texts(members, most=0)
         goes_on = (self._snap.flags[members] & Flag.PIECE) != 0  # inside a line
         joined: dict[int, list[str]] = {}
         for head, text, piece in zip(self._snap.record[members].tolist(), texts, goes_on.tolist(), strict=True):

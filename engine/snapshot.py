@@ -18,6 +18,8 @@ from l4tui.engine.store import Blocks
 from l4tui.engine.tidy import clean
 
 GAP = 1 << 16  # bytes read for nothing rather than asking the file system twice
+READ = 1 << 16  # bytes of a line that are looked at where nobody asks for more: one of 2 GB is nobody's message
+BAR = 1 << 20  # bytes of a line with controls in which its last state is looked for
 _CONTROLS = dict.fromkeys([*range(9), *range(10, 32), *range(127, 160)], None)
 
 
@@ -243,14 +245,25 @@ class Snapshot:
         """Return the bytes of entries as they stand in the file, without the newline; b"" where it cannot be read.
 
         Of an entry longer than `most` bytes (0: no limit) only so many, unless it is ODD: a bar is shown in its last
-        state.
+        state, so of one longer than BAR the last bytes follow the first ones.
         """
         wanted = np.asarray(list(entries), np.int64)
         if not len(wanted):
             return []
         block, begin, end = self.ranges(wanted)
-        if most:
-            end = np.where(self.flags[wanted] & Flag.ODD, end, np.minimum(end, begin + most))
+        if not most:
+            return self._read(wanted, block, begin, end)
+        odd = (self.flags[wanted] & Flag.ODD) != 0
+        bar = odd & (end - begin > BAR)
+        out = self._read(wanted, block, begin, np.where(odd & ~bar, end, np.minimum(end, begin + most)))
+        bars = np.flatnonzero(bar)
+        tails = self._read(wanted[bars], block[bars], end[bars] - BAR, end[bars])
+        for i, tail in zip(bars.tolist(), tails, strict=True):
+            out[i] += tail
+        return out
+
+    def _read(self, wanted: np.ndarray, block: np.ndarray, begin: np.ndarray, end: np.ndarray) -> list[bytes]:
+        """Return the bytes between offsets for each entry, of neighbours by one question to the system."""
         out = [b""] * len(wanted)
         source = self.blocks.source[block]
         notes = self.blocks.base[block] < 0
@@ -288,14 +301,14 @@ class Snapshot:
         return [clean(raw, a) if o else raw for raw, o, a in zip(self.raws(wanted, most), odd, lead, strict=True)]
 
     def split(self, entries: Iterable[int]) -> list[tuple[str, str]]:
-        """Return (prefix, message) of entries as text without controls."""
-        return [(_text(line[:at]), _text(line[at:])) for line, at in self._cut(entries)]
+        """Return (prefix, message) of entries as text without controls, of very long ones the beginning."""
+        return [(_text(line[:at]), _text(line[at:])) for line, at in self._cut(entries, READ)]
 
-    def texts(self, entries: Iterable[int], most: int = 0) -> list[str]:
+    def texts(self, entries: Iterable[int], most: int = READ) -> list[str]:
         """Return the messages of entries: prefix and controls removed, bad bytes replaced; `most` as in `raws`."""
         return [_text(line[at:]) for line, at in self._cut(entries, most)]
 
-    def _cut(self, entries: Iterable[int], most: int = 0) -> Iterable[tuple[bytes, int]]:
+    def _cut(self, entries: Iterable[int], most: int) -> Iterable[tuple[bytes, int]]:
         """Return tidy lines and where the message begins in each."""
         wanted = np.asarray(list(entries), np.int64)
         if not len(wanted):

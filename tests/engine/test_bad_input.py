@@ -13,6 +13,7 @@ from l4tui.engine.discovery import discover, look_at
 from l4tui.engine.job import Job
 from l4tui.engine.model import LineClass
 from l4tui.engine.options import Options
+from l4tui.engine.snapshot import BAR, READ
 from l4tui.engine.sources import open_pipe
 from l4tui.engine.spill import Spill
 
@@ -185,3 +186,21 @@ def test_lines_like_no_others_keep_rank_time_and_failures(tmp_path, monkeypatch)
     assert snap.plans.line_class[snap.plan[3500]] == LineClass.RAISED
     assert len(snap.plans.event) < 4000
     assert any("lines are of words like no others" in words for words in job.troubles)
+
+
+def test_of_a_line_without_end_what_is_looked_at_is_bounded(tmp_path):
+    path = tmp_path / "job.log"
+    state = b"[rank3]: 10%|#   | 1/10 [00:01]"
+    path.write_bytes(
+        b"short\n" + b"[rank1]: " + b"x" * (3 * BAR) + b"\n" + (state + b"\r") * (2 * BAR // 32) + b"[rank3]: end\n"
+    )
+    job = read(path)
+    snap = job.snapshot()
+    first, long, bar = snap.texts(range(3))
+    assert first == "short"
+    assert READ // 2 < len(long) <= READ
+    assert bar.endswith("end")
+    assert len(bar) <= len("[rank3]: end")
+    assert len(snap.raws([2], READ)[0]) <= READ + BAR
+    assert len(snap.texts([1], most=0)[0]) >= 3 * BAR
+    job.close()
