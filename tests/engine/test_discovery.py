@@ -296,7 +296,7 @@ def test_left_out_json_is_valid_json(tmp_path):
 
 
 def test_files_of_one_size_are_read_at_their_ends_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks say the same lines, so thousands of files have one size; reading them all would take as long as indexing."""
+    """Ranks say the same lines, so thousands of files have one size; to read them all takes as long as indexing."""
     for rank in range(8):
         text = "".join(f"10:00:{k % 60:02}.{rank}{k % 100:02} step {k:05} took 17 ms\n" for k in range(3000))
         (tmp_path / f"rank_{rank}.log").write_text(text)
