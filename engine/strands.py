@@ -39,7 +39,7 @@ _WAITS: dict[Trail, tuple[frozenset[Trail], frozenset[Trail]]] = {
         (Trail.STACK, (Trail.FATAL,), ()),
         (Trail.FILE, (Trail.OPEN, Trail.CODE, Trail.CARET, Trail.STACK), ()),
         (Trail.CODE, (Trail.FILE,), ()),
-        (Trail.CARET, (Trail.CODE,), ()),
+        (Trail.CARET, (Trail.CODE,), (Trail.CARET,)),
         (Trail.ERROR, (Trail.CODE, Trail.CARET), (Trail.OPEN,)),
     )
 }
@@ -51,6 +51,7 @@ _BEHIND = {
 }
 _ADVICE, _FRAME = frozenset((Trail.ADVICE,)), frozenset((Trail.FRAME,))
 STALE = 2000  # lines of such texts, after which one that was not gone on is given up
+_SOURCE = frozenset((Trail.CODE, Trail.CARET))
 _STARTS = frozenset((Trail.OPEN, Trail.TERMINATE, Trail.WHAT, Trail.FATAL))
 
 
@@ -97,6 +98,12 @@ class Register:
 def rank_shown(who: Speaker) -> int:
     """Return the rank that a line shows, by tag or by its own words."""
     return who.rank if who.rank >= 0 else who.self_rank
+
+
+def sign_of(who: Speaker) -> int:
+    """Return what tells a writer from others: the rank it shows, else its process (below UNKNOWN), else UNKNOWN."""
+    rank = rank_shown(who)
+    return rank if rank >= 0 or who.pid == UNKNOWN else UNKNOWN - 1 - who.pid
 
 
 class Stream:
@@ -216,7 +223,7 @@ class Stream:
     def _coded(self, found: list[Strand], text: bytes, beside: Strand | None) -> list[Strand]:
         """Return the strands that wait for this source line; a statement may have several lines."""
         if text[4:5] == b" ":  # not a statement's first line
-            return [one for one in self._open if Trail.CODE in one.states]
+            return [one for one in self._open if one.states & _SOURCE]
         if text[4:5] in (b")", b"]", b"}"):
             return found + [one for one in self._open if Trail.CODE in one.states and one not in found]
         known = self._register.codes
@@ -253,7 +260,7 @@ class Stream:
                 one.crowd.strands.remove(one)
                 one.crowd.writers = None  # who is left there cannot be told by elimination
             else:
-                known = None if one.owner is None else {rank_shown(one.owner): one.owner}
+                known = None if one.owner is None else {sign_of(one.owner): one.owner}
             writers = None if writers is None or known is None else writers | known
         crowd = Crowd(list(waiting), writers)
         states = frozenset().union(*(one.states for one in waiting))
@@ -280,7 +287,7 @@ class Stream:
         crowd.strands.remove(strand)
         if crowd.writers is None:
             return
-        crowd.writers.pop(rank_shown(owner), None)
+        crowd.writers.pop(sign_of(owner), None)
         if len(crowd.strands) == 1 and len(crowd.writers) == 1:
             self._resolve(crowd.strands[0], next(iter(crowd.writers.values())))
 
@@ -317,7 +324,13 @@ def _may_be(strand: Strand, owner: Speaker | None) -> bool:
     """Say whether a strand may be that writer's."""
     if owner is None:
         return True
+    sign = sign_of(owner)
     if strand.owner is not None:
-        return rank_shown(strand.owner) == rank_shown(owner)
+        return _are_one(sign_of(strand.owner), sign)
     crowd = strand.crowd
-    return crowd is None or crowd.writers is None or rank_shown(owner) in crowd.writers
+    return crowd is None or crowd.writers is None or any(_are_one(sign, one) for one in crowd.writers)
+
+
+def _are_one(sign: int, other: int) -> bool:
+    """Say whether two signs may be one writer's: a process and a rank may."""
+    return sign == other or min(sign, other) < UNKNOWN <= max(sign, other)

@@ -16,10 +16,19 @@ _ADVICE = (
     b"CUDA kernel errors might be asynchronously", b"For debugging consider passing ", b"Compile with `",
     b"HIP kernel errors might be", b"Device-side assertion tracking was not enabled",
 )  # fmt: skip
+MOST = 1000  # bytes of a message that tell whether a traceback follows
 _C10 = frozenset(("c10", "c10-mid"))
 _ASSERTED = b"device-side assert triggered"
 _TABLE = re.compile(rb"-{5,}$|Failures:$|\[\d+\]:$|\S.{0,400} FAILED$|  \S")
-_CARET = re.compile(rb"[ ]{4,}[ ~^]*[~^][ ~^]*$")
+# carets, and the values that loguru, rich and their like draw below a source line
+_CARET = re.compile(rb"[ ]{4,}(?:[ ~^]*[~^][ ~^]*$|(?:\xe2\x94\x82 *)*\xe2\x94[\x82\x94](?:$|[ ]))")
+# words that promise a traceback, or that tell of a failure which the process survives
+_CAUGHT = re.compile(
+    rb"\b(?:exceptions?|traceback|uncaught|unhandled|crash(?:ed)?|error (?:in|while|during))\b"
+    rb"|\b(?:fail(?:ed|ure|s)?|could not|error)\b.{0,200}"
+    rb"\b(?:continuing|ignor(?:ed|ing)|skip(?:ped|ping)|retrying|will retry|anyway)\b",
+    re.IGNORECASE,
+)
 
 
 class Trail(IntEnum):
@@ -47,8 +56,9 @@ class Trail(IntEnum):
     UNHANDLED = 19  # "Unhandled exception … in proc N."
     CODED = 20  # first line of an Ascend error; indented lines follow
     CONSOLE = 21  # a line of Paddle's launcher, which shows a worker's log on its own output
-    TABLE = 22  # what may stand in the table that torchrun's agent ends with
-    RULE = 23  # the line above and below that table
+    CAUGHT = 22  # a logger's line about an exception, whose traceback the same call prints below it
+    TABLE = 23  # what may stand in the table that torchrun's agent ends with
+    RULE = 24  # the line above and below that table
 
 
 # texts that the merge reads; of the others the kind is enough
@@ -73,8 +83,14 @@ def trail_of(text: bytes, parse: Parse, line_class: LineClass) -> Trail:
     if b"block: [" in text and b", thread: [" in text and b" Assertion `" in text:
         return Trail.ASSERTION
     if parse.head:
-        return Trail.CODED if "ascend-code" in parse.formats else Trail.NONE
+        return _of_header(text, parse)
     return _of_text(text, line_class)
+
+
+def _of_header(text: bytes, parse: Parse) -> Trail:
+    if "ascend-code" in parse.formats:
+        return Trail.CODED
+    return Trail.CAUGHT if parse.level >= Level.WARNING and _CAUGHT.search(text[:MOST]) else Trail.NONE
 
 
 def _of_c10(text: bytes, formats: Sequence[str]) -> Trail:
@@ -95,7 +111,7 @@ def _of_text(text: bytes, line_class: LineClass) -> Trail:
     """Return what a line without a header is by its own form."""
     if text.startswith(b"Traceback (most recent call last)"):
         return Trail.OPEN
-    if text.startswith(b'  File "') or text.rstrip() == b"  <no Python frame>":
+    if text.startswith((b'  File "', b'> File "')) or text.rstrip() == b"  <no Python frame>":
         return Trail.FILE
     if _CARET.match(text):
         return Trail.CARET

@@ -58,6 +58,7 @@ _BUILT = (
         "data",
         re.compile(
             r"\bdata\w*\.build|build_data\w*|get_dataset|load_dataset|Dataset\(|"
+            r"\bin (?:read|load|open|build|prepare|scan|index)_(?:\w+_)?(?:index|shards?|corpus|manifest|samples)$|"
             r"/data\w*\.py\", line \d+,? in (?:build|__init__|setup|prepare|load)"
         ),
     ),

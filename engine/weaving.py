@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from l4tui.engine.model import UNKNOWN, LineClass, Speaker
-from l4tui.engine.strands import Register, Strand, Stream, rank_shown
+from l4tui.engine.strands import Register, Strand, Stream, rank_shown, sign_of
 from l4tui.engine.trails import OF_AGENT, Trail
 
 MOST_THREADS = 1 << 16  # speakers of a job that they make; past it nothing is woven
@@ -25,8 +25,9 @@ LONGEST_RUN = 60  # lines of an exception whose process is named at the end
 _PROCESS = re.compile(rb" in proc (\d{1,9})\b")
 _WHAT = re.compile(rb"\s*what\(\):\s+(?:\[PG [^\]]*\] ?)?")
 _WORKER = re.compile(rb"^Container rank \d+ status failed .*\bworkerlog\.(\d{1,6})\b")
-_TAGGED = (Trail.HEAD, Trail.FAILED, Trail.DYING, Trail.CODED, Trail.ASSERTED)
+_TAGGED = (Trail.HEAD, Trail.FAILED, Trail.DYING, Trail.CODED, Trail.ASSERTED, Trail.CAUGHT)
 _HEADS = frozenset((Trail.HEAD, Trail.FAILED, Trail.DYING))
+_LOGGED = frozenset((Trail.CODED, Trail.CAUGHT))  # lines of a logger that its own text goes on
 _IN_TABLE = frozenset((*OF_AGENT, Trail.FILE, Trail.CODE, Trail.CARET, Trail.BLANK, Trail.ERROR))
 _NAMED = frozenset((Trail.WHAT, Trail.ERROR, Trail.ASSERTED))  # lines whose words may tell their writer
 
@@ -83,7 +84,7 @@ class Loom:
             self._flood(kind, zone, i, block, changes)
             if kind is Trail.ASSERTION:
                 return None
-        if kind in _HEADS or kind is Trail.CODED:
+        if kind in _HEADS or kind in _LOGGED:
             return self._head(kind, who, text, zone)
         plain = block.plain(i)
         if not _is_bare(plain):
@@ -98,6 +99,8 @@ class Loom:
             self._unhandled(i, text, block, changes)
             return None
         owner = who if kind in _NAMED and rank_shown(who) >= 0 else self._repeated(text) if kind is Trail.WHAT else None
+        if kind is Trail.OPEN and beside is not None and Trail.CAUGHT in beside.states:
+            owner = beside.owner
         stream = self._stream(zone)
         strand = stream.take(Trail.ERROR if kind is Trail.ASSERTED else kind, text, beside, owner)
         if strand is not None:
@@ -140,8 +143,9 @@ class Loom:
         return found
 
     def _head(self, kind: Trail, who: Speaker, text: bytes, zone: Zone) -> Strand:
-        if kind is Trail.CODED:
-            return Strand(UNKNOWN, UNKNOWN, frozenset((kind,)), who)
+        if kind in _LOGGED:
+            shown = kind is Trail.CODED or sign_of(who) != UNKNOWN
+            return Strand(UNKNOWN, UNKNOWN, frozenset((kind,)), who if shown else None)
         if kind is Trail.DYING and len(self._words) < MOST_WORDS and rank_shown(who) >= 0:
             words = text.strip()
             known = self._words.setdefault(words, who)
@@ -263,6 +267,8 @@ class Block:
         if not seats:  # a warning is gone on by the very next line or not at all
             after = np.append(trail[1:], Trail.RAISED)[rows]
             kept &= (trail[rows] != Trail.HEAD) | np.isin(after, (Trail.ADVICE, Trail.RAISED))
+        opens = np.append(trail[1:], Trail.OPEN)[rows] == Trail.OPEN
+        kept &= (trail[rows] != Trail.CAUGHT) | opens
         kept |= np.isin(rows, list(self._spoken))
         return [int(i) for i in rows[kept]]
 

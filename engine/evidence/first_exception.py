@@ -102,9 +102,7 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
     late = follows or (time != NO_TIME and first != NO_TIME and time - first > TOGETHER)
     strength = Strength.STRONG if lead.pattern.strong and not late else Strength.WEAK
     own = [s for s in found if not s.copied] or found
-    iteration = case.iteration_at(rank, own[0].row) if not own[0].copied else UNKNOWN
-    if iteration < 0:
-        iteration = case.iteration_of(rank)
+    iteration = _iteration(case, rank, own[0])
     what = excerpt(lead.text)
     later = ", after another rank's" if late else ""
     return Finding(
@@ -121,6 +119,18 @@ def _of_rank(case: Case, rank: int, found: list[Sighting], time: int, first: int
         lead.pattern.actions,
         lead.pattern.id if lead.pattern.id != "python.exception" else "",
     )
+
+
+def _iteration(case: Case, rank: int, own: Sighting) -> int:
+    """Return the iteration that an error ended: what peers marked may stand below it, but they did not get past it."""
+    at = case.iteration_at(rank, own.row) if not own.copied else UNKNOWN
+    told = case.iteration_of(rank)
+    if rank not in case.lives and len(case.ticks):
+        stuck = int(case.journal.iteration[case.ticks].max()) + 1
+    else:
+        stuck = case.iteration_stuck(rank)
+    marks_none = stuck > told
+    return at if at >= 0 and (case.completed or not marks_none) else max(at, told if case.completed else stuck)
 
 
 def _teller(rank: int, found: list[Sighting]) -> Finding:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from l4tui.engine.evidence.case import Case, excerpt, first_rows
 from l4tui.engine.evidence.figures import Figures
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.finite import spots
 from l4tui.engine.evidence.followers import followers
 from l4tui.engine.evidence.hint import named_first
-from l4tui.engine.evidence.value import spots
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 
 import numpy as np
 
 from l4tui.engine.evidence.case import Case, rows_array, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
+from l4tui.engine.evidence.finite import spots
 from l4tui.engine.evidence.record import Ints
 from l4tui.engine.evidence.tabled import tables
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN, Level
 
 KIND = "value"
-BAD = re.compile(r"(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 TABLE = 3  # rows of a table of ranks at least
 FEW = 0.4  # share of the ranks above which an odd value is everybody's
 BURST = 3  # warnings per rank that make a burst
@@ -55,45 +52,6 @@ def _listed(case: Case) -> list[Finding]:
                 for rank, (value, row) in odd.items()
             ]
     return []
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """One kind of line in one iteration: who wrote a non-finite value in it and who a finite one."""
-
-    iteration: int
-    row: int
-    bad: dict[int, int]  # rank → row
-    good: frozenset[int]
-
-
-def spots(case: Case) -> list[Spot]:
-    """Return every iteration and kind of line with a non-finite value, first ones first."""
-    j = case.journal
-    skeletons: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for shape, text in j.samples.items():
-        bad = bool(BAD.search(text))
-        skeleton = _NUMBER.sub("#", BAD.sub("#", text))
-        skeletons[skeleton][0 if bad else 1].append(shape)
-    out = []
-    for bad_shapes, good_shapes in skeletons.values():
-        if bad_shapes and good_shapes:
-            out += _spots_of(case, bad_shapes, good_shapes)
-    return sorted(out, key=lambda s: (s.iteration, s.row))
-
-
-def _spots_of(case: Case, bad_shapes: list[int], good_shapes: list[int]) -> list[Spot]:
-    j = case.journal
-    here = case.mask & (j.rank >= 0)
-    bad_rows = np.flatnonzero(here & np.isin(j.shape, bad_shapes))
-    good_rows = np.flatnonzero(here & np.isin(j.shape, good_shapes))
-    bad: dict[int, dict[int, int]] = defaultdict(dict)
-    for row in bad_rows.tolist():
-        bad[int(j.iteration[row])].setdefault(int(j.rank[row]), row)
-    good: dict[int, set[int]] = defaultdict(set)
-    for row in good_rows[np.isin(j.iteration[good_rows], list(bad))].tolist():
-        good[int(j.iteration[row])].add(int(j.rank[row]))
-    return [Spot(i, min(ranks.values()), ranks, frozenset(good[i] - set(ranks))) for i, ranks in bad.items() if i >= 0]
 
 
 def _not_finite(case: Case) -> list[Finding]:

@@ -74,6 +74,47 @@ def test_a_statement_of_several_lines_is_not_anothers(tmp_path: Path) -> None:
     assert got[4:] == [None, None, 1, 2]
 
 
+def logged(rank: int, text: str, level: str = "ERROR") -> str:
+    return f"2026-03-01 10:00:0{rank},000 - {level} - [Rank {rank}] {text}"
+
+
+def test_the_traceback_below_a_logged_exception(tmp_path: Path) -> None:
+    lines = [logged(1, "Unhandled exception, leaving"), TB, frame(1), code(1), "ValueError: bad"]
+    assert woven(tmp_path, lines) == [1] * 5
+    lines = [logged(2, "trace export failed, continuing"), TB, frame(1), code(1), "OSError: bad", logged(0, "step 4")]
+    assert woven(tmp_path, lines) == [2] * 5 + [0]
+
+
+def test_an_error_that_promises_no_traceback_names_none(tmp_path: Path) -> None:
+    lines = [logged(1, "loss is nan"), TB, frame(1), code(1), "ValueError: bad"]
+    assert woven(tmp_path, lines) == [1] + [None] * 4
+    lines = [logged(1, "Unhandled exception"), logged(2, "step 4"), TB, frame(1), code(1), "ValueError: bad"]
+    assert woven(tmp_path, lines) == [1, 2] + [None] * 4
+
+
+def test_two_logged_exceptions_woven_into_each_other(tmp_path: Path) -> None:
+    first, second = logged(1, "Unhandled exception"), logged(2, "Unhandled exception")
+    lines = [first, TB, frame(1), second, TB, code(1), frame(2), frame(1), code(1), "ValueError: bad"]
+    got = woven(tmp_path, lines)
+    assert got[:6] == [1, 1, 1, 2, 2, 1]
+    assert all(rank in (wanted, None) for rank, wanted in zip(got[6:], [1, 2, 2, 2], strict=True))
+
+
+def test_values_drawn_below_the_source_lines(tmp_path: Path) -> None:
+    drawn = ["    │     └ 3", "    └ tensor([[1.0, 2.0,", "              [3.0, 4.0]])", ""]
+    lines = [logged(1, "Unhandled exception"), TB, "", '> File "/srv/t.py", line 1, in f1', code(1), *drawn]
+    lines += [frame(2), code(2), *drawn, "ValueError: bad"]
+    got = woven(tmp_path, lines)
+    assert [rank for line, rank in zip(lines, got, strict=True) if line] == [1] * sum(line != "" for line in lines)
+
+
+def test_a_logged_exception_of_a_process(tmp_path: Path) -> None:
+    lines = [f"E0301 10:00:01.000000 {70 + r} t.py:5] uncaught exception" for r in (1, 2)]
+    text = [TB, frame(1), code(1), "ValueError: bad"]
+    told = [f"rank {r} starts on n1, local rank {r}, pid {70 + r}, restart 0" for r in range(3)]
+    assert ranks_of(tmp_path, [*told, lines[0], *text, lines[1], *text])[3:] == [1] * 5 + [2] * 5
+
+
 def head(rank: int, text: str) -> str:
     return f"[rank{rank}]:[E314 12:03:04.794018139 ProcessGroupNCCL.cpp:1899] [PG ID 1 PG GUID 1 Rank {rank}] {text}"
 
