@@ -172,7 +172,8 @@ def _decide(case: Case, ranks: list[Candidate], nodes: list[Candidate], job: lis
     stopped = all(f.cause in SPREADS for f in strong)  # a time limit also ends what somebody else had stalled
     for_job = (weights.job - STALLED * stopped) if strong else 0.0
     together = _together(ranks, nodes)
-    odds = [10 ** (c.decibans / 10) - 1 for c in ranks]  # who has nothing against them weighs nothing, however many
+    rivals = [c for c in ranks if c.decibans >= min(LEAST, best_rank)]  # hints weigh nothing, on however many ranks
+    odds = [10 ** (c.decibans / 10) - 1 for c in rivals]
     total = sum(odds) + 10 ** (weights.nobody / 10) + (10 ** (for_job / 10) if for_job else 0.0)
     if for_job >= max(best, weights.nobody) and for_job > 0:
         return Blame((), (), tuple(strong), "job", round(10 ** (for_job / 10) / total, 3))

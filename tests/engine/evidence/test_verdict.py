@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from l4tui.engine.blame import shipped_weights
+from l4tui.engine.blame import combine, shipped_weights
 from l4tui.engine.diagnosis import diagnose
 from l4tui.engine.evidence.case import Suspicion, word_ranks
+from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.record import Said, journal_of
 from l4tui.engine.evidence.registry import MODULES
 from l4tui.engine.model import Level
@@ -178,9 +179,19 @@ def test_the_launchers_word_is_shown_where_it_is_all_there_is() -> None:
 
 
 def test_a_long_error_is_cut_where_it_ends_a_sentence() -> None:
-    error = "RuntimeError: the buffer of the fused kernel is too small. It holds 4096 elements and 8192 were asked for by "
-    error += "the optimizer of stage two. Including the padding that the planner adds this is more than was planned"
+    error = "RuntimeError: the buffer of the fused kernel is too small. It holds 4096 elements and 8192 were asked for "
+    error += "by the optimizer of stage two. Including the padding that the planner adds this is more than was planned"
     found = told([*steps(EIGHT, 9), *raised(6, error, 9)])
     assert found.verdict.summary.endswith("asked for by the optimizer of stage two …")
     short = told([*steps(EIGHT, 9), *raised(6, "RuntimeError: the buffer is too small.", 9)])
     assert short.verdict.summary.endswith("the buffer is too small.")
+
+
+def test_hints_on_hundreds_of_ranks_make_nobody_less_sure() -> None:
+    case = told(steps(range(64), 2)).case
+    named = Finding("explicit_blame", Strength.STRONG, "rank 5 is named", rank=5)
+    hints = [Finding("spatial", Strength.STRONG, f"rank {rank} differs", rank=rank) for rank in range(6, 36)]
+    alone, among = (combine(case, [named, *some], [], shipped_weights()).confidence for some in ([], hints))
+    assert alone == among > 0.95
+    rival = Finding("explicit_blame", Strength.WEAK, "rank 9 is named", rank=9)
+    assert combine(case, [named, rival], [], shipped_weights()).confidence < alone
