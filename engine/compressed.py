@@ -7,8 +7,10 @@ a spill file while it is read, and every later page is a pread. Nothing is infla
 from __future__ import annotations
 
 import bz2
+import contextlib
 import importlib
 import lzma
+import math
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from l4tui.engine.spill import Spill
 MAGIC = {b"\x1f\x8b\x08": "gz", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
 SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 CHUNK = 1 << 20
+FINE = 1 << 9  # bytes of text at a time where the next ones are broken
 
 
 class Inflater(Protocol):
@@ -62,28 +65,44 @@ def kind_of(head: bytes) -> str:
 
 def inflate(file: IO[bytes], kind: str) -> Iterator[bytes]:
     """Yield the text in pieces of at most CHUNK bytes; raises SourceError for missing or broken input."""
+    kinds: dict[str, Callable[[], Inflater]] = {"gz": _Gzip, "xz": lzma.LZMADecompressor, "bz2": bz2.BZ2Decompressor}
+    new = kinds[kind] if kind in kinds else _zstd()
+    done = 0
     try:
-        kinds: dict[str, Callable[[], Inflater]] = {
-            "gz": _Gzip,
-            "xz": lzma.LZMADecompressor,
-            "bz2": bz2.BZ2Decompressor,
-        }
-        yield from _inflate_members(file, kinds[kind] if kind in kinds else _zstd())
+        for text in _inflate_members(file, new):
+            done += len(text)
+            yield text
     except SourceError:
         raise
     except Exception as error:  # each library has its own class for broken data
+        if kind != "bz2":  # a block of which is either whole or nonsense
+            yield from _up_to_the_fault(file, new, done)
         raise SourceError(f"{kind} data are broken: {error}") from error
 
 
-def _inflate_members(file: IO[bytes], new: Callable[[], Inflater]) -> Iterator[bytes]:
+def _up_to_the_fault(file: IO[bytes], new: Callable[[], Inflater], done: int) -> Iterator[bytes]:
+    """Yield what stands between the text that was had and the fault: a library keeps it to itself when it fails."""
+    file.seek(0)
+    have = 0
+    with contextlib.suppress(Exception):
+        for text in _inflate_members(file, new, done):
+            have += len(text)
+            if have > done:
+                yield text[max(len(text) - (have - done), 0) :]
+
+
+def _inflate_members(file: IO[bytes], new: Callable[[], Inflater], coarse: float = math.inf) -> Iterator[bytes]:
+    """Yield the text, in small pieces once there are `coarse` bytes of it."""
     inflater = new()
     data = file.read(CHUNK)
     begun = False
+    have = 0
     while data or not inflater.needs_input:
-        text = inflater.decompress(data, CHUNK)
+        text = inflater.decompress(data, CHUNK if have < coarse else FINE)
         begun = True
         data = b""
         if text:
+            have += len(text)
             yield text
         if inflater.eof:  # files may be several members in a row, padded with zeros
             data = (inflater.unused_data or file.read(CHUNK)).lstrip(b"\0")

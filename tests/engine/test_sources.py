@@ -62,6 +62,18 @@ def test_broken_xz_is_a_problem_not_an_exception(tmp_path):
     assert "broken" in source.problem
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
+def test_text_before_a_bad_byte_is_read(tmp_path, pack):
+    packed = bytearray(pack(TEXT))
+    packed[len(packed) // 2] ^= 255
+    path = tmp_path / "job.log.packed"
+    path.write_bytes(packed)
+    source = open_path(str(path))
+    there = len(TEXT) // 3
+    assert read(source)[:there] == TEXT[:there]
+    assert "broken" in source.problem
+
+
 @pytest.mark.skipif(importlib.util.find_spec("zstandard") is not None, reason="zstandard is installed")
 @pytest.mark.skipif(importlib.util.find_spec("compression") is not None, reason="zstd is in the standard library")
 def test_missing_zstandard_is_said(tmp_path):
