@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from l4tui.engine.adoption import Adoption
+from l4tui.engine.headings import NO_HEADING
 from l4tui.engine.lanes import ByLane, last_marked
 from l4tui.engine.model import NO_TIME, UNKNOWN
 from l4tui.engine.restarts import Restarts
@@ -26,6 +27,7 @@ class SourceCarry:
     pieces: dict[int, int] = field(default_factory=dict)  # task → speaker whose cut line goes on
     last: int = UNKNOWN  # speaker of its last entry
     adoption: Adoption = field(default_factory=Adoption)
+    heading: str = NO_HEADING  # that its next line stands under
 
 
 def carry_clock(carries: Sequence[SourceCarry], time: np.ndarray, segments: Segments) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import TypeVar
 
 from l4tui.engine.facts import About, Fact, Grade
@@ -24,6 +25,7 @@ from l4tui.engine.seats import (
     origin_of,
     process_id,
 )  # fmt: skip
+from l4tui.engine.streams import Stream, kind_of, stream_of
 
 _T = TypeVar("_T")
 
@@ -43,6 +45,8 @@ class Evidence:
         self.seats: dict[Seat, Claimed] = {}  # of `claims`
         self.numbers: dict[Number, Claimed] = {}  # of `claims`
         self.origins: dict[tuple[int, int], set[Origin]] = defaultdict(set)  # (era, self rank) → who says it
+        self.streams: dict[Stream, set[int]] = defaultdict(set)  # the ranks that lines in it say they are of
+        self.kinds: dict[int | str, str] = {}  # of files, by what `Stream.where` calls them
         self.comms: dict[int, dict[Member, None]] = defaultdict(dict)
         self.hosts: dict[int, set[str]] = defaultdict(set)  # per source: hosts told in it
         self.banners: dict[int, set[str]] = defaultdict(set)  # per source: hosts that the source's script names
@@ -53,7 +57,7 @@ class Evidence:
         self.shown_in: dict[int, set[int]] = defaultdict(set)  # rank → sources whose prefixes say it
         self.rank_nodes: dict[int, set[str]] = defaultdict(set)
         self.rank_locals: dict[int, set[int]] = defaultdict(set)
-        self.number_nodes: dict[tuple[int, int], set[str]] = defaultdict(set)  # (source, task)
+        self.number_nodes: dict[tuple[int, int, int], set[str]] = defaultdict(set)  # (source, era, task)
         self.number_locals: dict[Number, set[int]] = defaultdict(set)
         self.known_hosts: set[str] = set()  # of `rank_nodes`
         self.worlds: set[int] = set()
@@ -71,9 +75,10 @@ class Evidence:
         self.device_ranks: set[tuple[int, int]] = set()  # (device, rank) of lines that tell both
         self._open: dict[tuple[int, int, str | None], dict[str, int | str | None]] = {}
 
-    def add_source(self, index: int, name: SourceName) -> None:
+    def add_source(self, index: int, name: SourceName, path: PurePath | None = None) -> None:
         """Take up what a source's path tells."""
         self.names[index] = name
+        self.kinds[index if name.group is None else name.group] = kind_of(path) if path is not None else ""
         self.version += 1
 
     def shown(self, speaker: Speaker) -> Shown:
@@ -117,6 +122,9 @@ class Evidence:
         if 0 <= speaker.self_rank <= LARGEST:
             self._claim(keys, speaker.self_rank, Grade.WEAK, spoken=True)
             self._put(self.origins[who.era, speaker.self_rank], origin_of(speaker, who))
+        stream = stream_of(speaker, who) if max(speaker.rank, speaker.self_rank) >= 0 else None
+        if stream is not None:
+            self._put(self.streams[stream], max(speaker.rank, speaker.self_rank))
         return who
 
     def learn(self, fact: Fact) -> None:
@@ -137,7 +145,7 @@ class Evidence:
         elif fact.about is About.NODE:
             self._of_node(fact, who)
         elif fact.about is About.PLACE:
-            self._of_place(fact, source)
+            self._of_place(fact, source, who.era)
         for node, ranks in fact.layout:
             named = host(node)
             if named is not None and self.layout.setdefault(named, ranks) == ranks:
@@ -228,7 +236,7 @@ class Evidence:
             seat = Seat(source, who.era, who.node, who.number if who.in_label else UNKNOWN, local)
             self._claim((seat,), rank, fact.grade)
 
-    def _of_place(self, fact: Fact, source: int) -> None:
+    def _of_place(self, fact: Fact, source: int, era: int) -> None:
         node = host(fact.node)
         if node is None:
             return
@@ -236,7 +244,7 @@ class Evidence:
             self._put(self.rank_nodes[fact.rank], node)
             self.touched_ranks.add(fact.rank)
         for task in fact.ranks:
-            self._put(self.number_nodes[source, task], node)
+            self._put(self.number_nodes[source, era, task], node)
             self.touched.add(Number(source, True, task))
 
     # small steps

@@ -31,6 +31,7 @@ class About(IntEnum):
     JOB = 3
     PLACE = 4  # on which node ranks or tasks are
     TABLE = 5  # one row of a launcher's table; rows of one block belong together
+    HEADING = 6  # whoever wrote the lines that follow
 
 
 class Grade(IntEnum):

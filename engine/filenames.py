@@ -16,6 +16,7 @@ _PACKED = re.compile(r"\.(?:gz|zst|xz|bz2|lz4)$")
 _ROTATED = re.compile(r"(?<=\.log|\.txt|\.out|\.err)\.\d{1,3}$")
 _EXTENSION = re.compile(r"\.(?:log|txt|out|err)$")
 _STREAM = re.compile(r"(?:^|[/._-])(?:(stdout|out)|(stderr|err))(?:\.(?:log|txt))?$", re.IGNORECASE)
+_STREAM_FOLDER = re.compile(r"(?:^|/)(?:(stdout|out)|(stderr|err))(?=/)", re.IGNORECASE)
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-.][A-Za-z0-9]+)*")
 _SLURM = re.compile(r"(?P<job>.*\d)[-_.](?P<task>\d{1,7})[-_.](?P<node>[A-Za-z][\w-]*)")  # %j-%t-%N
 _JOB_TASK = re.compile(r"(?P<head>(?:.*/)?(?:[^/]*[-_.])?\d+)[-_.](?P<task>\d{1,7})")  # %x.%j.%4t
@@ -225,6 +226,8 @@ def _host(stem: str, column: int) -> str | None:
     number, start = _number_at(stem, column)
     if start == number.start():
         return None  # a bare number
+    if "." in stem[start : number.start()]:
+        return None  # a host's name ends at the dot
     tail = re.match(r"(?:-?\d+|[A-Za-z]+\d*(?=[-_.]|$))*", stem[number.end() :])
     node = stem[start : number.end() + (tail.end() if tail else 0)]
     return node if _HOST.fullmatch(node) else None
@@ -258,9 +261,10 @@ def _streams(plain: Sequence[str], names: list[SourceName]) -> None:
     """Pair the two streams of one writer; `.out` alone may hold both."""
     pairs: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for i, text in enumerate(plain):
-        match = _STREAM.search(text)
+        match = _STREAM.search(text) or _STREAM_FOLDER.search(text)
         if match is not None and names[i].stream is None:
-            pairs[text[: match.start()]].append((i, "stdout" if match[1] else "stderr"))
+            stem = text[: match.start()] + text[match.end() :] * (match.re is _STREAM_FOLDER)
+            pairs[stem].append((i, "stdout" if match[1] else "stderr"))
     for stem, found in pairs.items():
         both = {stream for _, stream in found} == {"stdout", "stderr"}
         for i, stream in found:

@@ -22,6 +22,7 @@ from l4tui.engine.model import UNKNOWN, Kind, SourceName, Speaker
 from l4tui.engine.rankmap import NO_MAP, read_map
 from l4tui.engine.seating import seat
 from l4tui.engine.seats import LARGEST, Claimed, Key, Number, Process, Seat, Shown, process_id
+from l4tui.engine.streams import stream_of
 
 COLUMNS = 7  # rank, local rank, node, stream, attempt, kind, assumed rank
 
@@ -69,7 +70,8 @@ class _Table:
 
 
 _OF_ALL_ROWS = (
-    "world", "single", "global_numbers", "refuted", "recounted", "bases", "lies", "vouched", "only_node", "one_host",
+    "world", "single", "global_numbers", "refuted", "recounted", "bases", "lies", "vouched", "own_streams", "only_node",
+    "one_host",
 )  # fmt: skip
 
 
@@ -102,7 +104,7 @@ class Identity:
 
     def add_source(self, index: int, name: SourceName, path: PurePath | None = None) -> None:
         """Take up a source; the path serves the map file's patterns."""
-        self.evidence.add_source(index, name)
+        self.evidence.add_source(index, name, path)
         self._shown = []
         self._table = None
         if path is not None:
@@ -269,7 +271,7 @@ class Identity:
         agent = self._agent(speaker, who, layout)
         rank = self._rank(speaker, who, agent, node, layout)
         if rank < 0 and speaker.rank < 0 and speaker.self_rank < 0 and not self._is_placed(who, agent, layout):
-            rank = table.habits.rank_of(speaker, who.local)
+            rank = layout.own_streams.get(stream_of(speaker, who), table.habits.rank_of(speaker, who.local))
         local = self._local(speaker, who, rank)
         node = node or self._node_of_rank(speaker, who, rank, layout)
         kind = Kind.RANK if rank >= 0 else Kind.UNKNOWN
@@ -359,7 +361,7 @@ class Identity:
 
     def _node_of_rank(self, speaker: Speaker, who: Shown, rank: int, layout: Layout) -> str | None:
         told = self.evidence.rank_nodes.get(rank)
-        also = self.evidence.number_nodes.get((speaker.source, who.number)) if who.in_label else None
+        also = self.evidence.number_nodes.get((speaker.source, who.era, who.number)) if who.in_label else None
         if not told and not also:
             return layout.only_node
         named = {layout.places.alias.get(node, node) for nodes in (told, also) for node in nodes or ()}

@@ -123,15 +123,15 @@ def _carried(carry: SourceCarry) -> Row:
     return [
         carry.lines, restarts_row(carry.restarts),
         carry.clock, carry.after, pieces, carry.last,
-        carry.adoption.lane, carry.adoption.open,
+        carry.adoption.lane, carry.adoption.open, carry.heading,
     ]  # fmt: skip
 
 
 def _carry(row: Row) -> SourceCarry:
-    lines, restarts, clock, after, pieces, last, lane, opened = row
+    lines, restarts, clock, after, pieces, last, lane, opened, heading = row
     adoption = Adoption()
     adoption.lane, adoption.open = lane, opened
-    return SourceCarry(lines, restarts_of(restarts), clock, after, dict(pieces), last, adoption)
+    return SourceCarry(lines, restarts_of(restarts), clock, after, dict(pieces), last, adoption, heading)
 
 
 def dialect_row(dialect: Dialect) -> Row:

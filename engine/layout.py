@@ -27,6 +27,7 @@ from l4tui.engine.claims import Evidence
 from l4tui.engine.hosts import Places, is_one_node, nodes_of_sources, recounted
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.seats import Claimed, Key, Number, Origin, Seat
+from l4tui.engine.streams import Stream, ranks_of_streams
 
 
 class Told(NamedTuple):
@@ -57,6 +58,7 @@ class Layout:
     comm: Mapping[Key, int]
     lies: frozenset[tuple[int, int]]  # (era, self rank) that several claim
     vouched: bool  # self-reports part the writers: where all say 0, it is as well a default that nobody set
+    own_streams: Mapping[Stream | None, int]  # of one rank each; see streams.py
     only_node: str | None
     one_host: bool  # nothing shows a second host: a pid is one process
     contradictions: tuple[Contradiction, ...]
@@ -94,8 +96,9 @@ class _Decision:
         bases = self._single_bases() if self.single else self._bases()
         return Layout(
             self.world or UNKNOWN, self.single, self.places, self.global_numbers, self.refuted, self.recounted, bases,
-            self.comm, self.lies, any(rank > 0 for _, rank in origins), self._only_node(), self._is_one_host(),
-            tuple(self.contradictions),
+            self.comm, self.lies, any(rank > 0 for _, rank in origins),
+            ranks_of_streams(self.evidence.streams, self.evidence.kinds, self.world), self._only_node(),
+            self._is_one_host(), tuple(self.contradictions),
         )  # fmt: skip
 
     # claims
@@ -369,7 +372,7 @@ class _Decision:
         torch's dynamic rendezvous sorts nodes by name (node10 before node9), and it alone restarts several agents.
         """
         numbered = [agent for agent in self.agents if agent.kind == "number"]
-        names = {number: min(nodes) for (_, number), nodes in self.evidence.number_nodes.items()}
+        names = {number: min(nodes) for (_, _, number), nodes in self.evidence.number_nodes.items()}
         in_order = [names[number] for number in sorted(names)]
         return any(agent.era > 0 for agent in numbered) or in_order != sorted(in_order)
 

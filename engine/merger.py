@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from l4tui.engine import headings
 from l4tui.engine.adoption import KIND, LaneKind, adopt
 from l4tui.engine.carrying import SourceCarry, carry_clock, carry_iterations
 from l4tui.engine.clock import date_carry
@@ -56,7 +57,7 @@ class _Taken(NamedTuple):
     time: np.ndarray
     mark: np.ndarray
     line_class: np.ndarray
-    begins: list[int]  # entries at which epochs begin
+    begins: list[int]  # entries at which epochs and headings begin
 
 
 class Merger:
@@ -172,6 +173,7 @@ class Merger:
     def skip(self, source: int, lines: int) -> None:
         """Leave out lines of a source: what follows is so much further down."""
         self.sources[source].lines += lines
+        self.sources[source].heading = headings.NO_HEADING
 
     def note(self, source: int, text: str) -> None:
         """Append a line of ours that says what happened to a source."""
@@ -193,12 +195,17 @@ class Merger:
     ) -> tuple[np.ndarray, dict[int, int], list[int]]:
         """Return the job's speaker of every entry; a sign of a restart opens a new epoch from its line on.
 
-        Also returns, of entries whose message tells their writer, the speaker without that, and where epochs begin.
+        Also returns, of entries whose message tells their writer, the speaker without that, and where epochs and
+        what stands under headings begin.
         """
         cuts = carry.restarts.cuts(part.taught, part.mark, part.speaker, translation.speakers)
         out = np.empty(len(part.speaker), np.int32)
-        for (a, epoch), (b, _) in pairwise([*cuts, (len(out), UNKNOWN)]):
-            out[a:b] = self._translated(source, epoch, part.speaker[a:b], translation)
+        told = [translation.speakers[int(part.speaker[entry])] for entry, _ in part.taught]
+        headed = headings.cuts(part.taught, told, carry.heading)
+        carry.heading = headed[-1][1]
+        both = _both(cuts, headed)
+        for (a, epoch, heading), (b, *_) in pairwise([*both, (len(out), UNKNOWN, "")]):
+            out[a:b] = self._translated(source, epoch, heading, part.speaker[a:b], translation)
         plain: dict[int, int] = {}
         for entry, text in part.taught:
             who = int(out[entry])
@@ -207,7 +214,7 @@ class Merger:
                 spoken = self._learn(who, text)
             if spoken != who:
                 plain[entry], out[entry] = who, spoken
-        return out, plain, [entry for entry, _ in cuts[1:]]
+        return out, plain, [entry for entry, *_ in both[1:] if entry < len(out)]
 
     def _learn(self, who: int, text: bytes) -> int:
         """Learn from a telling line; return the speaker that it tells."""
@@ -220,12 +227,14 @@ class Merger:
         spoken = self._spoken[who, text] = self._speaker_id(spoken_by(facts, self.speakers[who]))
         return spoken
 
-    def _translated(self, source: int, epoch: int, local: np.ndarray, translation: Translation) -> np.ndarray:
-        voices = translation.voices(source, epoch)
+    def _translated(
+        self, source: int, epoch: int, heading: str, local: np.ndarray, translation: Translation
+    ) -> np.ndarray:
+        voices = translation.voices(source, epoch, heading)
         out = voices.take(local)
         if len(out) and out.min() < 0:
             for voice in first_seen(local[out < 0]).tolist():
-                speaker = translation.speakers[voice]._replace(source=source, epoch=epoch)
+                speaker = headings.under(translation.speakers[voice], heading)._replace(source=source, epoch=epoch)
                 voices[voice] = self._speaker_id(speaker)
             out = voices.take(local)
         return out
@@ -353,6 +362,19 @@ class Merger:
             if len(entries):
                 group = tuple(sorted(set(speaker[entries].tolist())))
                 self.shared[group] = self.shared.get(group, 0) + 1
+
+
+def _both(epochs: Sequence[tuple[int, int]], headed: Sequence[tuple[int, str]]) -> list[tuple[int, int, str]]:
+    """Return (entry, epoch, heading) from which on both hold."""
+    if len(headed) == 1:  # the common case
+        return [(entry, epoch, headed[0][1]) for entry, epoch in epochs]
+    begins = sorted({entry for entry, _ in (*epochs, *headed)})
+    epoch_at, heading_at = dict(epochs), dict(headed)
+    epoch, heading, out = 0, headings.NO_HEADING, []
+    for entry in begins:
+        epoch, heading = epoch_at.get(entry, epoch), heading_at.get(entry, heading)
+        out.append((entry, epoch, heading))
+    return out
 
 
 def _joined(columns: Sequence[np.ndarray]) -> np.ndarray:

@@ -25,15 +25,15 @@ class Translation:
     def __init__(self) -> None:
         self.plans = Growing(np.int32)
         self.speakers: list[Speaker] = []
-        self._of: dict[tuple[int, int], np.ndarray] = {}
+        self._of: dict[tuple[int, int, str], np.ndarray] = {}
 
-    def voices(self, source: int, epoch: int) -> np.ndarray:
-        """Return the job's speaker of each of the mapper's in a source and epoch, UNKNOWN where not asked for yet."""
-        table = self._of.get((source, epoch), np.empty(0, np.int32))
+    def voices(self, source: int, epoch: int, heading: str) -> np.ndarray:
+        """Return the job's speaker of each of the mapper's in that place, UNKNOWN where not asked for yet."""
+        table = self._of.get((source, epoch, heading), np.empty(0, np.int32))
         if len(table) < len(self.speakers):
             room = np.full(len(self.speakers) * 3 // 2 + 8, UNKNOWN, np.int32)
             room[: len(table)] = table
-            self._of[source, epoch] = table = room
+            self._of[source, epoch, heading] = table = room
         return table
 
 

@@ -38,7 +38,7 @@ def _told(evidence: Evidence, layout: Layout, told: Told) -> Iterable[tuple[str,
     yield from evidence.layout.items()
     for rank, nodes in evidence.rank_nodes.items():
         yield from ((node, (rank,)) for node in nodes)
-    for (source, task), nodes in evidence.number_nodes.items():
+    for (source, _, task), nodes in evidence.number_nodes.items():
         if family(evidence, source, True) in layout.global_numbers:
             yield from ((node, (task,)) for node in nodes)
     for key, claimed in evidence.claims.items():

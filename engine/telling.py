@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from l4tui.engine.headings import RULES
 from l4tui.engine.keys import LONGEST_KEY
 from l4tui.engine.plans import NAMES, Plans
 from l4tui.engine.segments import Segments
@@ -26,7 +27,11 @@ def taught(
     for i, k in zip(rows.tolist(), segments.of(rows).tolist(), strict=True):
         at = int(begin[i])
         parse = table.infos[int(plan[i])].parse
-        text = data[at + parse.text_at : data.index(b"\n", at)][:LONGEST_KEY]
+        end = data.index(b"\n", at)
+        text = data[at + parse.text_at : end][:LONGEST_KEY]
+        if text in RULES:  # what stands between two rules is a heading
+            last = int(begin[min(i + 3, int(segments.ends[k])) - 1])
+            text = data[at : data.index(b"\n", last)]
         told = (k, int(speaker[i]), text)
         if told not in known or NAMES.isdisjoint(span.field for span in parse.spans):
             known.add(told)

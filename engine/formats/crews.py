@@ -118,6 +118,12 @@ def _shared(groups: Iterable[set[int]], everybody: int, share: float) -> int:
     return sum(len(who) >= least for who in groups)
 
 
+def counts_jobs(ids: Sequence[int]) -> bool:
+    """Say whether the numbers are 1 to n: of jobs, slots or lines, for processes count from 0."""
+    distinct = set(ids)
+    return len(distinct) > 1 and min(distinct) == 1 and max(distinct) == len(distinct)
+
+
 def counts_up(ids: Sequence[int]) -> bool:
     """Say whether the numbers run upward like line numbers."""
     pairs = list(pairwise(ids))

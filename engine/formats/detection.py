@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
 
 from l4tui.engine.formats.candidates import Candidates
 from l4tui.engine.formats.dialect import REFUSED, Dialect
-from l4tui.engine.formats.labels import RULES, WINDOW, Hints, Hits, judge
+from l4tui.engine.formats.hits import WINDOW, Hints, Hits, is_rare
+from l4tui.engine.formats.labels import RULES, judge
 from l4tui.engine.formats.midline import TEARS, learn_midline
 from l4tui.engine.formats.places import head_of, learn_places, writer_of
 from l4tui.engine.formats.registry import Format, built_in
@@ -22,11 +22,6 @@ FEW_TEXTS = 400  # up to here every line is looked at for every format
 READ = 400  # bytes of a line that are looked at
 MOST_LAYERS = 3
 SRUN_PIECE = 1024  # srun --label cuts a payload there
-RARE = 0.03  # a sure tag on fewer lines than this, never so many in a row, is somebody's text
-RARE_IN_OWN = 0.2  # the same in a file whose name says that one rank writes it
-ROW = 6
-FEW_LINES = 50  # with fewer than this nothing is called rare
-FEW_IN_OWN = 8
 HEAD, PLACE = "learnt-head", "learnt-place"  # formats whose patterns places.py learns
 MARGIN = "viewer-margin"
 FEWEST, SAME = 5, 0.98  # lines that have a margin, and their share
@@ -35,7 +30,7 @@ _HOST_LINE = re.compile(rb"(?:pdsh@[\w.-]+|clush): ([\w.-]+): ")
 _TORCH_LINE = re.compile(rb"\[rank\d+\]:(?:\[(?:[EWIF]|titan\])| Traceback \()")
 
 RULES["torchrun-role"] = judge_role
-RULES["template"] = judge_template
+RULES["template"] = RULES["bare-template"] = judge_template
 RULES["number-pair"] = judge_pair
 
 
@@ -114,7 +109,7 @@ class _Search:
 
     def take_places(self) -> None:
         """Learn where many lines tell their writers in forms of their own; one at their start is a prefix."""
-        is_placed = any(_names_process(self.known[name]) for name in self.seen_tags)
+        is_placed = any(_names_process(self.known[name]) for name in self._lanes())
         places = learn_places(self.bare, is_placed)
         writer, head = writer_of(places), "" if is_placed else head_of(places)
         if writer:
@@ -141,11 +136,15 @@ class _Search:
         if any(_is_of_one(fmt) for fmt, _ in accepted):
             self.hints = self.hints._replace(is_own=True)
 
+    def _lanes(self) -> list[str]:
+        """Return the tags seen without PyTorch's own, which stand on few lines."""
+        return [name for name in self.seen_tags if name in self.rest or name not in ("torch-rank", "torch-rank-any")]
+
     def dialect(self, lines: Sequence[bytes]) -> Dialect:
         """Return what was found, with the tags that may stand in mid-line."""
         rest = self.rest
-        lanes = [n for n in self.seen_tags if n in rest or n not in ("torch-rank", "torch-rank-any")]
-        used = [self.known[n].narrowed(rest[n]) if n in rest else self.known[n] for n in lanes if n != HEAD]
+        lanes = self._lanes()
+        used = [self.known[n].narrowed(rest[n]) if n in rest else self.known[n] for n in lanes]
         midline, seen, counting = learn_midline(used, self.seen_tags, lines)
         rest.update(counting)
         refused = sorted(set(self.refused) - self.taken)
@@ -243,18 +242,11 @@ def _accept(
     for name, hits in sure.items():
         if name in taken:
             continue
-        if _is_rare(hits, hints) and name not in SELDOM:
+        if is_rare(hits, hints) and name not in SELDOM:
             refused.append(name)
         else:
             good.setdefault(name, ("", hits))
     return [(by_name[name], pattern) for name, (pattern, _) in good.items()]
-
-
-def _is_rare(hits: Hits, hints: Hints) -> bool:
-    few, rare = (FEW_IN_OWN, RARE_IN_OWN) if hints.is_own else (FEW_LINES, RARE)
-    if hits.total < few or len(hits.at) >= rare * hits.total:
-        return False
-    return _longest_run(hits.at) < ROW
 
 
 def _is_of_one(fmt: Format) -> bool:
@@ -267,21 +259,17 @@ def _names_process(fmt: Format) -> bool:
     return any(field in ("task", "rank", "local_rank") for field, _ in fmt.fields)
 
 
-def _longest_run(at: Sequence[int]) -> int:
-    """Return the most hits in a row, up to one other line between two."""
-    longest = run = 1
-    for a, b in pairwise(at):
-        run = run + 1 if b - a <= 2 else 1
-        longest = max(longest, run)
-    return longest
-
-
 def _settle(good: dict[str, tuple[str, Hits]]) -> None:
     """Where two weak readings claim the same lines keep the stricter one, or neither."""
     if "parallel-number" in good:
         good.pop("parallel-name", None)
     if "colon-number" in good:
         good.pop("srun-label", None)
+    if "rank-word" in good:
+        good.pop("bare-template", None)
+    if "bare-template" in good:
+        for name in ("compose", "pm2"):
+            good.pop(name, None)
     names = list(good)
     drop: set[str] = set()
     for k, a in enumerate(names):

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from l4tui.engine.formats.crews import counts_up, is_a_race, rises
+from l4tui.engine.formats.crews import counts_jobs, counts_up, is_a_race, rises
+from l4tui.engine.formats.hits import Hints, Hits, is_concentrated, is_rare
+from l4tui.engine.formats.names import ranked
 from l4tui.engine.formats.registry import LEVEL_WORDS, Format
 
-WINDOW = 40  # texts; a stretch counts as labelled when most of its texts have the prefix
 FEW = 30  # labels; of fewer nothing can be said
 SAID = 60  # bytes that tell what a line says, date and level in front
 MOST_SAID = 2  # different things that a table says of each of its numbers
 GLUED = 0.3  # share of texts; some begin with a blank of their own
+ALL = 0.95  # share of texts that shows what a writer always does
 MOST_SHAPES = 64  # name shapes that a narrowed regex lists
 _DIGITS = re.compile(r"\d+")
 _INNER = re.compile(  # another launcher's tag, or where a logger's line begins: no program writes them behind a number
     rb" ?(?:\[(?:default|rank)\d+\]:|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d[.,\] ]|[IWEF]\d{4} \d\d:)"
 )
 _VALUES = re.compile(rb" *\d+")
+_OF_TORCH = re.compile(rb" ?(?:\[[EWIFDV][ \d]|[EWIFDVC]\d{4} )")
 _TORCH_TAG = re.compile(rb"\[rank(\d+)\]:")
-_NO_HOST = re.compile(
+NO_HOST = re.compile(
     r"(?:global_?|local_?|world_?)?(?:rank|step|epoch|iter|iteration|batch|gpu|cuda|device|task|layer|loss|stage|frame|"
     r"line|try|attempt|fold|trial|top|acc|lr|seed|p|v|r|t|block|expert|shard|proc|process|pe|part|chunk|group|level|dim|cpu|tid|pid|thread)"
     r"[_-]?\d*",
@@ -35,50 +37,7 @@ _NO_HOST = re.compile(
 )
 
 
-class Hits(NamedTuple):
-    """Where one format's pattern matched in a sample."""
-
-    at: list[int]  # which texts
-    found: list[re.Match[bytes]]
-    total: int  # texts in the sample
-
-    def only(self, keep: Sequence[bool]) -> Hits:
-        """Return the hits that are kept."""
-        pairs = [(a, f) for a, f, kept in zip(self.at, self.found, keep, strict=True) if kept]
-        return Hits([a for a, _ in pairs], [f for _, f in pairs], self.total)
-
-    def texts(self, group: str | int = 1) -> list[str]:
-        """Return what a group holds in each hit."""
-        return [(match[group] or b"").decode("latin-1") for match in self.found]
-
-
-class Hints(NamedTuple):
-    """What other lines of the sample say of the launcher."""
-
-    slurm: bool = False
-    hosts: frozenset[str] = frozenset()  # named by pdsh's and clush's own lines
-    pods: bool = False
-    torch_ranks: bool = False
-    hydra: bool = False  # its own text shows
-    is_own: bool = False  # by its name the file is one rank's
-    sure: Mapping[str, int] = {}  # hits of the sure formats
-
-
 Rule = Callable[[Hits, Hints], str | None]  # a narrowed regex, "" for the entry's own, None to refuse
-
-
-def is_concentrated(hits: Hits) -> bool:
-    """Say whether the hits make up most of the lines where they occur at all."""
-    if len(hits.at) < 3:
-        return False
-    windows = Counter(a // WINDOW for a in hits.at)
-    last = (hits.total - 1) // WINDOW
-    inside = 0
-    for window, n in windows.items():
-        size = WINDOW if window < last else hits.total - last * WINDOW
-        if n >= 0.6 * size:
-            inside += n
-    return inside >= 0.7 * len(hits.at)
 
 
 def is_label_set(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
@@ -133,7 +92,7 @@ def is_somebodys(hits: Hits, ids: Sequence[int], hints: Hints) -> bool:
 def _bracket(hits: Hits, hints: Hints) -> str | None:
     """Require two numbers: one alone before all lines tells nothing apart."""
     ids = _numbers(hits)
-    if len(set(ids)) < 2 and not hints.hydra:
+    if (len(set(ids)) < 2 or counts_jobs(ids)) and not hints.hydra:
         return None
     return None if is_somebodys(hits, ids, hints) else _label(hits, hints)
 
@@ -165,7 +124,7 @@ def _on_host(hits: Hits, hints: Hints) -> str | None:
 
 
 def _host_first(hits: Hits, hints: Hints) -> str | None:
-    return None if any(_NO_HOST.fullmatch(node) for node in set(hits.texts("node"))) else _on_host(hits, hints)
+    return None if any(NO_HOST.fullmatch(node) for node in set(hits.texts("node"))) else _on_host(hits, hints)
 
 
 def _rank_word(hits: Hits, hints: Hints) -> str | None:
@@ -227,8 +186,17 @@ def _hosts(hits: Hits, hints: Hints) -> str | None:
         fine = len(names) >= 10 and len(names) >= 0.95 * hits.total
     else:
         fine = len(names) >= 2 * len(distinct) and is_concentrated(hits)
-    pattern = shapes_of(names) if fine else None
-    return None if pattern is None else rf"(?P<node>{pattern}):(?: |$)"
+    return _of_names(names, "node", "", ":(?: |$)") if fine else None
+
+
+def _of_names(names: Sequence[str], field: str, front: str, behind: str) -> str | None:
+    """Return a regex for names like these with what stands around them, their rank where they hold one."""
+    pattern = ranked(names)
+    if pattern is not None:
+        others = "".join(f"|(?P<{field}__2>{re.escape(name)})" for name in sorted(set(names)) if name.isalpha())
+        return f"{front}(?:{pattern}{others}){behind}"
+    pattern = shapes_of(names)
+    return None if pattern is None else f"{front}(?P<{field}>{pattern}){behind}"
 
 
 def _leads_ranks(hits: Hits) -> set[str]:
@@ -245,7 +213,7 @@ def _leads_ranks(hits: Hits) -> set[str]:
 def _is_host(name: str, hints: Hints) -> bool:
     if name in hints.hosts:
         return True
-    if name.lower() in LEVEL_WORDS or _NO_HOST.fullmatch(name):
+    if name.lower() in LEVEL_WORDS or NO_HOST.fullmatch(name):
         return False
     return any(c.isdigit() for c in name) and not name.endswith((".py", ".cpp", ".cc", ".cu", ".sh"))
 
@@ -272,8 +240,7 @@ def _compose(hits: Hits, hints: Hints) -> str | None:
     )
     if not hits.at or not _named(hits):
         return None
-    pattern = shapes_of(hits.texts())
-    return None if pattern is None else rf"(?P<node>{pattern}) *\|(?: |$)"
+    return _of_names(hits.texts(), "node", "", r" *\|(?: |$)")
 
 
 def _stern(hits: Hits, hints: Hints) -> str | None:
@@ -290,18 +257,23 @@ def _parallel_name(hits: Hits, hints: Hints) -> str | None:
         return None
     if len(names) < 3 * len(distinct) or not is_concentrated(hits):
         return None
-    pattern = shapes_of(names)
-    return None if pattern is None else rf"(?P<actor>{pattern})\t"
+    return _of_names(names, "actor", "", r"\t")
 
 
 def _parallel_number(hits: Hits, hints: Hints) -> str | None:
     ids = _numbers(hits)
-    good = len(ids) >= 2 * len(set(ids)) and is_label_set(hits, ids, hints)
+    good = len(ids) >= 2 * len(set(ids)) and is_label_set(hits, ids, hints) and not counts_jobs(ids)
     return "" if good and not is_somebodys(hits, ids, hints) else None
 
 
 def _repeated(hits: Hits, hints: Hints) -> str | None:
     return "" if len(hits.at) >= 2 * len(set(hits.texts())) and is_concentrated(hits) else None
+
+
+def _foreman(hits: Hits, hints: Hints) -> str | None:
+    if _repeated(hits, hints) is None:
+        return None
+    return _of_names(hits.texts("actor"), "actor", r"(?P<H>\d\d):(?P<M>\d\d):(?P<S>\d\d) ", r" +\| ?")
 
 
 def _viewer(hits: Hits, hints: Hints) -> str | None:
@@ -315,23 +287,37 @@ def _pod(hits: Hits, hints: Hints) -> str | None:
     names = set(hits.texts())
     if len(names) < 2 or len(hits.at) < 0.9 * hits.total or not all(_is_host(name, hints) for name in names):
         return None
-    return "" if _named(hits) else None
+    if not _named(hits):
+        return None
+    pattern = ranked(names)
+    return "" if pattern is None else rf"\[{pattern}\] "
 
 
 def _spaced(sure: str) -> Rule:
     """Return a rule: each tag of the sure format is followed by a blank, so that blank is the launcher's."""
 
     def rule(hits: Hits, hints: Hints) -> str | None:
-        return "" if len(hits.at) >= 5 and len(hits.at) >= 0.99 * hints.sure.get(sure, 0) else None
+        many = len(hits.at) >= 5 and len(hits.at) >= 0.99 * hints.sure.get(sure, 0)
+        return "" if many and not is_rare(hits, hints) else None
 
     return rule
 
 
 def _torch_any(hits: Hits, hints: Hints) -> str | None:
     """Accept a template that begins most lines (with a regex: it is a lane), else what torch's own lines vouch for."""
+    if _is_teed(hits) and is_label_set(hits, _numbers(hits), hints):
+        return r"\[rank(?P<local_rank>\d+)\]:"
     if len(hits.at) >= 0.75 * hits.total and is_label_set(hits, _numbers(hits), hints):
         return r"\[rank(?P<rank>\d+)\]: ?"
     return "" if hints.torch_ranks else None
+
+
+def _is_teed(hits: Hits) -> bool:
+    """Say whether torchrun tagged, for a role called rank: it glues tags to any text, PyTorch to its own alone."""
+    behind = [match.string[match.end("rank") + 2 :] for match in hits.found]
+    plain = [text for text in behind if text.strip() and not text.startswith(b"  ") and not _OF_TORCH.match(text)]
+    glued = sum(not text.startswith(b" ") for text in plain)
+    return glued >= FEW and glued >= ALL * len(plain)
 
 
 def _learnt(hits: Hits, hints: Hints) -> str | None:
@@ -351,14 +337,16 @@ RULES: dict[str, Rule] = {
     "colon-number": _colon,
     "rank-on-host": _on_host,
     "host-and-rank": _host_first,
+    "host-then-rank": _host_first,
     "rank-word": _rank_word,
     "torchx": _replica,
-    "foreman": _repeated,
+    "foreman": _foreman,
     "parallel-number": _parallel_number,
     "parallel-name": _parallel_name,
     "host-label": _hosts,
     "compose": _compose,
     "pm2": _repeated,
+    "cloudwatch-tail": _repeated,
     "stern": _stern,
     "milabench": _repeated,
     "viewer-margin": _learnt,

@@ -20,8 +20,9 @@ from l4tui.engine.formats.registry import Format
 from l4tui.engine.formats.shape import treats_digits_alike
 from l4tui.engine.formats.tears import Tear, Tears, decoded, learn_tears, tags_in
 
+_WEAKEST = 6  # characters of a template that no text has by chance
 _NAME = re.compile(r"\(\?P<(\w+)>")
-_ID_GROUPS = ("task", "local_rank", "rank", "actor", "node", "stream")
+_ID_GROUPS = ("task", "local_rank", "rank", "actor", "node", "stream", "self_rank")
 _DIGITS = re.compile(rb"\d+")
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _UP_TO_DIGIT = re.compile(rb"\D*")
@@ -30,10 +31,12 @@ MOST_IDS = 1 << 16
 # PyTorch's [rankN]: behind a bar or another rank's unfinished text, in a log that no launcher tags
 TORCH = r"\[rank(\d+)\]:(?=\[[EWIF][ \d]|[EWIFVC]\d{4} | Traceback \(| [\w.]*(?:Error|Exception)\b)"
 LABEL = "srun-label"  # Hydra's '%r: ' looks alike, but tears lines
+HEAD = "learnt-head"  # and so do its patterns that no entry knows
 LOOKED_AT = 600  # lines that tell whether labels stand in mid-line at all; to follow the chunks costs 100 ms a source
 TORN = 8  # lines torn at a label that show it
 # NCCL's "host:pid:tid [3] NCCL INFO" is no tag
 NUMBER = r"(?<!\d)"
+NOT_IN_NUMBER = r"(?<![\d.])"  # as in 2.13
 _GLUED_NUMBER = (r"(?<=[^\s\d])", "")  # "rank 3: " is prose
 _WEAK_GUARD = {
     "mpich-rank": ("", r"(?!NCCL|RCCL|\S+:\d+ (?:\(\w+\) )?NCCL)"),
@@ -44,6 +47,7 @@ _WEAK_GUARD = {
     "torchrun-norole": ("", ""),
     "number-pair": ("", ""),
     "rank-word": ("", ""),
+    "bare-template": ("", ""),
 }
 # pdsh ends a line at a NUL and goes on with the next tag: glued to the text, as no prose has it
 _GLUED = {"host-label": (r"(?<=[A-Za-z0-9_%|#\])}])", "")}
@@ -69,6 +73,20 @@ def _unnamed(pattern: str, keep: str) -> str:
     return _NAME.sub(lambda found: "(" if found[1] == keep else "(?:", pattern)
 
 
+def _before(fmt: Format) -> str:
+    """Return what must stand in front of a tag that begins with its number."""
+    is_bare = fmt.name == HEAD and fmt.regex.pattern.removeprefix(b"(?:)").startswith(b"(?P<")
+    return NOT_IN_NUMBER if is_bare else ""
+
+
+def _is_weak(fmt: Format) -> bool:
+    """Say whether texts may hold what looks like a tag."""
+    if fmt.name != "bare-template":
+        return fmt.name in _WEAK_GUARD
+    pattern = fmt.regex.pattern.decode("latin-1")
+    return len(_NAME.sub("", pattern).replace("\\d+", "00").replace("\\", "")) - pattern.count(")") < _WEAKEST + 2
+
+
 def _id_group(fmt: Format) -> str | None:
     names = [name for name, _ in fmt.fields]
     return next((group for group in _ID_GROUPS if group in names), None)
@@ -89,7 +107,7 @@ def learn_midline(
     chunks = any(fmt.family == "chunk" and _id_group(fmt) for fmt in used)
     torn = _torn_labels(used, tags, lines)
     for fmt in used:
-        if fmt.name == DATE:
+        if fmt.name == DATE or (fmt.name == HEAD and fmt is not torn):
             continue
         group = _id_group(fmt)
         glued = _GLUED.get(fmt.name)
@@ -99,7 +117,7 @@ def learn_midline(
                 outer.append("(?:" + _NAME.sub("(?:", pattern) + ")?")
             continue
         ids = {match[group] for tag in tags[fmt.name] if (match := fmt.regex.match(tag)) and match[group]}
-        before, after = glued or _WEAK_GUARD.get(fmt.name, ("", ""))
+        before, after = glued or _WEAK_GUARD.get(fmt.name, (_before(fmt), ""))
         if fmt.name.startswith("parallel"):
             before = r"(?<=\r)"
         part = before + date + "(?:" + _unnamed(pattern, group) + ")" + after
@@ -114,7 +132,7 @@ def learn_midline(
         return None, frozenset(), {}
     regex = "|".join(parts)
     counting = {OUTER: "".join(outer)} if outer else {}
-    if torn is not None or any(fmt.name in _WEAK_GUARD and fmt.family == "chunk" for fmt in used):
+    if torn is not None or any(_is_weak(fmt) and fmt.family == "chunk" for fmt in used):
         counting[TEARS] = _tears(regex, seen, lines).encoded()
     token = _token(used, tags)
     if len(token) >= SHORTEST_TOKEN or token == b"\r":
@@ -128,19 +146,21 @@ def _tears(regex: str, seen: set[bytes], lines: Sequence[bytes]) -> Tears:
 
 
 def _torn_labels(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]], lines: Sequence[bytes]) -> Format | None:
-    """Return the format of labels like srun's where lines are torn at them, as srun never does."""
-    fmt = next((fmt for fmt in used if fmt.name == LABEL), None)
-    if fmt is None or any(text[:1] == b" " for text in tags[LABEL]):
+    """Return the format of labels like srun's, or of a learnt form, where lines are torn at them, as no srun does."""
+    fmt = next((fmt for fmt in used if fmt.name in (LABEL, HEAD)), None)
+    if fmt is None or (fmt.name == LABEL and any(text[:1] == b" " for text in tags[LABEL])):
         return None  # only srun aligns its labels
     if any(line.startswith((b"srun: ", b"slurmstepd")) for line in lines):
         return None
-    own = _unnamed(fmt.regex.pattern.decode("latin-1"), "task")
-    tag = re.compile(f"{NUMBER}(?:{own})".encode("latin-1"))
-    glued = re.compile(f"(?:^|{_GLUED_NUMBER[0]})(?:{own})".encode("latin-1"))
+    field = _id_group(fmt) or "task"
+    own = _unnamed(fmt.regex.pattern.decode("latin-1"), field)
+    before = NUMBER if fmt.name == LABEL else _before(fmt)
+    tag = re.compile(f"{before}(?:{own})".encode("latin-1"))
+    glued = re.compile(f"(?:^|{_GLUED_NUMBER[0] if before else '(?<=[^ ])'})(?:{own})".encode("latin-1"))
     some = lines[:: 1 + len(lines) // LOOKED_AT]
     if sum(glued.search(line, 1, READ) is not None for line in some) < TORN // 2:
         return None
-    ids = {match["task"] for text in tags[LABEL] if (match := fmt.regex.match(text))}
+    ids = {match[field] for text in tags[fmt.name] if (match := fmt.regex.match(text))}
     tears = learn_tears(tag, ids, lines)
     found = Counter(tears.judge_all(glued, ids, lines)) if tears.real else Counter()
     return fmt if found[Tear.REAL] >= TORN and found[Tear.REAL] > found[Tear.TEXT] else None

@@ -17,6 +17,7 @@ HEAD = 4096  # bytes of a line that are read; what follows is data
 MOST_PREFIXES = 6
 MOST_HEADERS = 2
 MOST_TAGS = 4
+_REPORTERS = frozenset(("wandb",))  # headers of those who tell of steps that they were told of, in any order
 PROCESS_FIELDS = frozenset(("task", "rank", "local_rank", "actor"))  # a prefix with one of them names a process
 _RANK_NAME = re.compile(rb"(?i:rank)[ _-]?(\d{1,6})")
 
@@ -85,7 +86,7 @@ class Parser:
         launcher = own or self._launched(head, lane_end, named, names, log)
         marker = Marker.NONE
         message = head[pos:] if pos else head
-        found = self._markers.search(message) if message else None
+        found = self._markers.search(message) if message and _REPORTERS.isdisjoint(names) else None
         if found is not None:
             fmt, match = found
             marker = fmt.marker

@@ -31,8 +31,18 @@ _STAMP = re.compile(
     rb"^\W*(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[\d.,Z]*\S*|^.*?\"(?:message|msg|event|text)\": ?|^.*?\bmsg="
 )
 _TIME = re.compile(rb"\d{1,4}[-/:.,]\d\d(?:[-/:.,T ]\d+)*|\b[A-Z][a-z]{2} [ \d]\d ")
+HOST = r"[A-Za-z](?=[\w.-]*\d)[\w.-]*"
+_BOUND = re.compile(rb"(?<![\w.-])(" + HOST.encode() + rb")[:/@]$")  # a host in front of the number bound to it
+_GLOG = re.compile(rb"[DIWEFC]\d{4,8}")  # level and date
 _LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "SUCCESS", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL")
 _WORLD = re.compile(rb"(?:world[_ ]?size\W{1,3}|nranks )(\d{1,6})\b")
+_POOL = re.compile(
+    rb"(?i:\bpool (?:of|with|size)\W{1,3}(\d{1,4})\b|\b(\d{1,4}) (?:\w+ )?(?:workers|processes) in (?:a|the) pool\b)"
+)
+_WORKERS = re.compile(
+    rb"(?i:\b(?:num|max|n)_(?:workers|proc)[\"']?[=: ]{1,3}(\d{1,4})\b|"
+    rb"\b(\d{1,4}) (?:data ?loader |data )?(?:workers|threads)\b)"
+)
 LOOKED_AT = 600  # hits that tell whether they are ranks
 
 
@@ -64,15 +74,37 @@ def learn_places(texts: Sequence[bytes], is_placed: bool) -> list[Place]:
             groups[spot.kind, spot.form].append((text, spot))
     world = cache(lambda: world_told(lines))  # seldom asked
     found = []
+    texts_of: dict[Place, set[int]] = {}
     for (kind, _), hits in groups.items():
         if len(hits) >= 4 and not (is_placed and kind != RANK):
             place = _judge(kind, hits, len(lines), world)
-            if place is not None:
+            if place is not None and not _is_a_pools(kind, hits, lines, world()):
                 found.append(place)
+                texts_of[place] = {id(text) for text, _ in hits}
     found += [_as_field(place) for place in found if place.kind == RANK and place.pair][:1]
     order = (TEE, RANK, WEAK, BARE, DEVICE)
     found.sort(key=lambda place: (order.index(place.kind), -place.share))
-    return [place for place in found if place.kind in (TEE, RANK)] or found[:1]
+    sure = [place for place in found if place.kind in (TEE, RANK)]
+    told = set().union(*(texts_of.get(place, ()) for place in sure))
+    rest = [place for place in found if place not in sure and not _share(texts_of[place], told)]
+    return sure + rest[:1]  # of a program's own lines, where torch's tell its way
+
+
+def _share(texts: set[int], told: set[int]) -> bool:
+    """Say whether more than a few of the texts are told already."""
+    return len(texts & told) > 0.1 * len(texts)
+
+
+def _is_a_pools(kind: str, hits: Sequence[tuple[bytes, Spot]], lines: Sequence[bytes], world: int) -> bool:
+    """Say whether lines name a pool of as many workers as there are numbers: threads or children of one process."""
+    many = len({int(text[spot.id_at : spot.id_end]) for text, spot in hits})
+    if kind not in (WEAK, BARE) or many == world:
+        return False
+    joined = b"\n".join(lines)
+    told = _POOL.findall(joined)
+    if hits[0][1].form[1].lower().startswith((b"worker", b"proc")):
+        told += _WORKERS.findall(joined)
+    return any(int(first or second) == many for first, second in told)
 
 
 def head_of(places: Sequence[Place]) -> str:
@@ -99,6 +131,8 @@ def _judge(kind: str, hits: Sequence[tuple[bytes, Spot]], lines: int, world: Cal
         share = len(inside) / lines
         inside = inside[:LOOKED_AT]
         ids = [int(text[spot.id_at : spot.id_end]) for text, spot in inside]
+        seats = _seats(inside, ids) if kind == BARE and where == HEADER else []
+        ids = seats or ids
         if not Crew(ids, ()).fills() and (kind != RANK or len(set(ids)) > 1):
             continue
         crew = Crew(ids, [_said(where, text, spot) for text, spot in inside])
@@ -110,6 +144,8 @@ def _judge(kind: str, hits: Sequence[tuple[bytes, Spot]], lines: int, world: Cal
             return None
         if where == HEADER and _is_split(ids, [_beside(*hit) for hit in inside]):
             return None
+        if seats:
+            return Place(kind, where, _pattern(where, inside, share, False, hosted=True), share, True, False)
         if where == HEADER and _is_split(ids, [_hosts(*hit) for hit in inside]):
             if kind == RANK:
                 return None
@@ -208,6 +244,22 @@ def _beside(text: bytes, spot: Spot) -> bytes:
     return b" ".join(DIGITS.findall(text[spot.start : spot.id_at]) + DIGITS.findall(text[spot.id_end : spot.end]))
 
 
+def _seats(hits: Sequence[tuple[bytes, Spot]], ids: Sequence[int]) -> list[int]:
+    """Number the pairs of a host and what is bound to it, where each host counts from 0 alike; else nothing."""
+    hosts = [_BOUND.search(text, 0, spot.id_at) for text, spot in hits]
+    if any(host is None for host in hosts):
+        return []
+    names = [host[1] for host in hosts if host is not None]
+    per_host: dict[bytes, set[int]] = defaultdict(set)
+    for name, number in zip(names, ids, strict=True):
+        per_host[name].add(number)
+    many = {len(numbers) for numbers in per_host.values()}
+    if len(many) > 1 or many == {1} or any(max(numbers) + 1 != len(numbers) for numbers in per_host.values()):
+        return []
+    first = {name: at * max(many) for at, name in enumerate(sorted(per_host))}
+    return [first[name] + number for name, number in zip(names, ids, strict=True)]
+
+
 def _is_mixed(fronts: Sequence[bytes]) -> bool:
     """Say whether a number in front, other than a stamp's or a line's, parts the lines: it may be a node's."""
     columns = zip(*(DIGITS.findall(_TIME.sub(b"", front)) for front in fronts), strict=False)
@@ -217,10 +269,13 @@ def _is_mixed(fronts: Sequence[bytes]) -> bool:
 def _hosts(text: bytes, spot: Spot) -> bytes:
     """Return the words with digits in front of a number, and what is bound to it behind: hosts."""
     words = [word for word in WORD.findall(text[: spot.id_at]) if any(48 <= byte < 58 for byte in word)]
+    words = [word for word in words if not _GLOG.fullmatch(word)]
     return b" ".join(words + WORD.findall(text[spot.id_end : spot.end]))
 
 
-def _pattern(where: str, hits: Sequence[tuple[bytes, Spot]], share: float, is_head: bool) -> str:
+def _pattern(
+    where: str, hits: Sequence[tuple[bytes, Spot]], share: float, is_head: bool, hosted: bool = False
+) -> str:  # fmt: skip
     guard = "" if share >= 0.5 and len(hits) >= MANY else _TROUBLE
     opened, word, sep, size, after = (part.decode("latin-1") for part in hits[0][1].form)
     number = r"(?P<id>\d{1,6})"
@@ -234,8 +289,11 @@ def _pattern(where: str, hits: Sequence[tuple[bytes, Spot]], share: float, is_he
     if where == FREE:
         return rf"^{guard}.*(?<![\w.-]){number}"
     heads: dict[bytes, list[bytes]] = defaultdict(list)
+    if hosted:
+        number = rf"(?P<node>{HOST})[:/@]{number}"
     for text, spot in hits:
-        heads[spot.skeleton].append(text[: spot.start])
+        bound = _BOUND.search(text, 0, spot.id_at) if hosted else None
+        heads[spot.skeleton].append(text[: bound.start() if bound is not None else spot.start])
     fronts = "|".join(_front(some) for some in heads.values())
     tail = _tail(hits) if is_head else ""
     return rf"^(?:{fronts}){number}{tail}"
@@ -269,6 +327,8 @@ def _front(prefixes: Sequence[bytes]) -> str:
 
 
 def _words(words: set[str]) -> str:
+    if all(_GLOG.fullmatch(word.encode()) for word in words):
+        return r"[DIWEFC]\d+"
     if any(word.upper() in _LEVELS for word in words):
         words |= {(str.lower if next(iter(words)).islower() else str)(level) for level in _LEVELS}
     elif len(words) > MOST_WORDS:

@@ -17,7 +17,7 @@ _WORD = re.compile(
     rb"(?<![\w.-])(?P<open>[\[({<]?)"
     rb"(?:(?P<rank>(?i:(?:(?:global|world|mpi|pmix?|ompi_comm_world)[ _-]?)?rank(?:[ _-]?id)?|slurm_procid|"
     rb"process[ _]?(?:index|id)))"
-    rb"|(?P<weak>(?i:proc(?:ess)?|worker|task|pe|[rpt]))|(?P<device>(?i:gpu|cuda|device)))"
+    rb"|(?P<weak>(?i:proc(?:ess)?|worker|trainer|replica|task|pe|[rpt]))|(?P<device>(?i:gpu|cuda|device)))"
     rb"(?P<sep>[\"']?(?: ?[=:] {0,6}[\"']?|[ _#-]|[\[(])?)(?P<id>\d{1,6})(?P<size>(?:/| of )\d{1,6})?(?![\w%]|\.\d)"
     rb"(?P<after>[\"']?(?:[\])}>]:?)?(?: ?[|:>,;](?!\w)| -(?= ))?)"
 )
@@ -41,6 +41,13 @@ _BEHIND_HEADER = tuple(  # without brackets: only behind a stamp or level
         rb" - (?P<id>\d{1,6})(?P<after> -)(?= )",
         rb" +(?P<id>\d{1,6})(?P<after>:)(?= )",
         rb" (?P<id>\d{1,6})(?P<after>)(?= +\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|CRITICAL))",
+        rb" +" + _HOST + rb"[:/@](?P<id>\d{1,6})(?P<after>:?)(?=[ \t])",
+    )
+) + tuple(  # behind a stamp and names
+    re.compile(rb"^[\[(]?[\d/-]{4,10}[ T]\d\d:\d\d:\d\d[\d.,Z]*[\])]?" + pattern)
+    for pattern in (
+        rb"(?: - [A-Za-z_][\w.]*+){1,3} - (?P<id>\d{1,6})(?P<after> -)(?= )",
+        rb"(?: ?[|] ?[A-Za-z_][\w.]*+ *+){1,3}[|] ?(?P<id>\d{1,6})(?P<after> ?[|])",
     )
 )
 _TEE = re.compile(rb"(?<=.)\[default(?P<id>\d{1,4})\]:", re.DOTALL)  # torchrun's, behind what a collector wrote

@@ -9,7 +9,8 @@ from functools import cache
 from l4tui.engine.formats.candidates import Candidates
 from l4tui.engine.formats.crews import Crew, is_a_loop, rises
 from l4tui.engine.formats.dialect import REFUSED
-from l4tui.engine.formats.labels import Hints, Hits, is_somebodys
+from l4tui.engine.formats.hits import Hints, Hits
+from l4tui.engine.formats.labels import is_somebodys
 from l4tui.engine.formats.places import message_of, world_told
 from l4tui.engine.formats.registry import Format, built_in
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from l4tui.engine.formats.labels import Hints, Hits, is_concentrated, is_glued, is_label_set, is_somebodys
+from l4tui.engine.formats.hits import Hints, Hits, is_concentrated
+from l4tui.engine.formats.labels import is_glued, is_label_set, is_somebodys
 
 _ROLE = re.compile(rb"\[([A-Za-z_][\w-]*?)(\d+)\]:")
 _SLOT = re.compile(rb"\d+")
@@ -20,6 +21,7 @@ _FIELD_OF = {word: field for field, words in _MEANINGS.items() for word in words
 _GROUP_BEFORE = re.compile(
     rb"(?i:\b(?:[tpdecsm]p|tensor|pipeline|data|model|expert|context|parallel|node|group))[ _-]rank\W*\Z"
 )
+_HOST = re.compile(r"(\b(?:host|hostname|node)[=:])([A-Za-z](?:[\w.]|\\[-.]|\\d\+)*)")  # in a regex
 # texts inside brackets that other entries read better
 _NOT_A_TEMPLATE = re.compile(rb"\[(?:rank *\d+|pg |tid |l4 rank=)", re.IGNORECASE)
 
@@ -77,7 +79,7 @@ def judge_template(hits: Hits, hints: Hints) -> str | None:
     out = pieces[0]
     for field, piece in zip(fields, pieces[1:], strict=True):
         out += (rf"(?P<{field}>\d+)" if field else r"\d+") + piece
-    return out
+    return _HOST.sub(r"\1(?P<node>\2)", out, count=1)
 
 
 def judge_pair(hits: Hits, hints: Hints) -> str | None:

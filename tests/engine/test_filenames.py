@@ -95,6 +95,16 @@ def test_numbers_behind_words_of_files_that_are_no_hosts(name: str) -> None:
     assert {one.node for one in names_of([PurePosixPath(name.format(n)) for n in (1, 2)])} == {None}
 
 
+def test_a_dot_ends_a_hosts_name() -> None:
+    assert {name.node for name in named("o.0.vm", "o.1.vm", "e.0.vm", "e.1.vm").values()} == {None}
+
+
+def test_streams_in_folders_of_their_own() -> None:
+    found = named("out/gx-11", "err/gx-11", "out/gx-12", "err/gx-12")
+    assert [name.stream for name in found.values()] == ["stdout", "stderr"] * 2
+    assert found["out/gx-11"].group == found["err/gx-11"].group != found["out/gx-12"].group
+
+
 def test_streams_pair() -> None:
     found = named("16-node.out", "16-node.err", "other.out")
     assert found["16-node.out"].stream == "stdout" and found["16-node.err"].stream == "stderr"

@@ -17,6 +17,10 @@ ONCE = {
     "ultralytics": "DDP info: RANK {r}, WORLD_SIZE 4, DEVICE cuda:{r}",
     "accelerate": "Process index: {r}",
     "fairseq": "| initialized host gx-1 as rank {r} and device id {r}",
+    "a greeting": "Hello from rank {r} of 4",
+    "an MPI course's greeting": "Hello world from processor gx-1, rank {r} out of 4 processors",
+    "an MPI course's process": "Process {r} of 4 is on gx-1",
+    "the first person": "I am rank {r}",
     "transformers": "WARNING - fit - Process rank: {r}, device: cuda:{r}, n_gpu: 1, distributed training: True",
 }
 

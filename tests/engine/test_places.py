@@ -39,6 +39,9 @@ LOGGED: dict[str, Form] = {  # only what goes through the logger is tagged
     "number between bars": lambda r, t, k: f"{clock(k)} | {r} | {t}",
     "number, then level": lambda r, t, k: f"{clock(k)} {r} INFO {t}",
     "number and colon behind the level": lambda r, t, k: f"{clock(k)} INFO {r}: {t}",
+    "number between dashes behind names": lambda r, t, k: f"{clock(k)},083 - fit.main - {r} - INFO - {t}",
+    "number between bars behind names": lambda r, t, k: f"{clock(k)} | INFO | fit | {r} | {t}",
+    "number in brackets and colon": lambda r, t, k: f"{clock(k)} [{r}]: INFO {t}",
     "a launcher's variable": lambda r, t, k: f"{clock(k)} SLURM_PROCID={r} {t}",
     "letter, of all": lambda r, t, k: f"r{r}/8 - {t}",
     "groups and rank": lambda r, t, k: f"[dp={r // 2} tp={r % 2} rank={r}] {t}",
@@ -139,6 +142,14 @@ NO_RANKS: dict[str, Callable[[int], str]] = {  # number of the line → line
 def test_ranks_that_take_turns_strictly_and_tell_their_step(tmp_path: Path, label: str) -> None:
     lines = [f"{label.format(r // 4)}rank={r} step={80 + k} loss=0.{k}{r}" for k in range(4) for r in range(16)]
     assert ranks_of(tmp_path, lines) == [r for _ in range(4) for r in range(16)]
+
+
+@pytest.mark.parametrize("form", ["[worker {r}] {t}", "{clock} INFO [{r}] {t}"])
+@pytest.mark.parametrize("pool", ["opened a pool of 8 workers", "forking: 8 parser processes in the pool"])
+def test_workers_of_a_pool_that_all_say_the_steps(tmp_path: Path, form: str, pool: str) -> None:
+    lines = [form.format(r=r, t=text, clock=clock(k)) for k, (r, text) in enumerate(said(8, led=False))]
+    assert set(ranks_of(tmp_path, [f"{clock(0)} {pool}", *lines])) == {None}
+    assert set(ranks_of(tmp_path, [f"{clock(0)} {pool}, world size 8", *lines])) == {None, *range(8)}
 
 
 @pytest.mark.parametrize("name", NO_RANKS)

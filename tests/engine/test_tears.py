@@ -42,6 +42,25 @@ def test_torn_text_is_cut_at_the_tag() -> None:
     assert ranks(b"[2] step 71 loss 0.3[3] ", dialect) == ["2", "3"]
 
 
+def renamed(text: bytes) -> bytes:
+    """Return a text whose tags are of a form that no entry knows."""
+    return re.sub(rb"\[(\d+)\] ", rb"proc\1: ", text)
+
+
+def test_a_form_that_was_learnt_is_torn_too() -> None:
+    log = [b"proc%d: %s" % (r, said) for said in (b"up", b"model built", b"data read") for r in (2, 0, 3, 1)]
+    log += [renamed(line) for line in unbuffered(60)]
+    dialect = detect(log)
+    assert dialect.prefixes == ("learnt-head",)
+    line = b"proc2: step 71 loss 0.3proc3: step 70 loss 1.2"
+    assert [line[a:b] for a, b in pairwise([0, *cut(line, dialect), len(line)])] == [line[:23], line[23:]]
+
+
+def test_a_form_that_was_learnt_in_a_log_without_torn_text_cuts_nothing() -> None:
+    log = [b"proc%d: step %d loss %d" % (r, k, r) for k in range(60) for r in ((2, 0, 3, 1) if k % 2 else (1, 2, 0, 3))]
+    assert cut(b"proc2: waits for proc3: step 70 loss 1.2", detect(log)) == []
+
+
 def test_a_programs_own_bracket_stays_its_rank() -> None:
     log = unbuffered(60)
     log[7::10] = [b"[%d] Epoch: [%d] lr 0.01, loss scale 2" % (k % 4, (k + 1) % 4) for k in range(len(log[7::10]))]
