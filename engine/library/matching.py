@@ -16,7 +16,8 @@ from l4tui.engine.evidence.record import Journal
 from l4tui.engine.library.loading import Library
 from l4tui.engine.library.pattern import Pattern, zero_digits
 
-LINES_PER_SHAPE = 4000  # of a flood the first lines count; later ones repeat them
+LINES_PER_SHAPE = 4000  # of a flood the first lines count; later ones repeat them …
+LINES_PER_RANK = 4  # … but of every rank some do, however many ranks there are
 TOGETHER = 1000  # texts that are searched as one
 SECONDS_PER_PATTERN = 1.0  # a person's pattern that takes longer is left out of the rest of the scan
 
@@ -49,7 +50,7 @@ def scan(journal: Journal, library: Library, clock: Callable[[], float] = time.p
         wanted.update((shape, patterns) for shape, patterns in zip(some, found, strict=True) if patterns)
     if not wanted:
         return Scan(())
-    rows = _rows_of(journal.shape, np.array(list(wanted), dtype=np.int64))
+    rows = _rows_of(journal, np.array(list(wanted), dtype=np.int64))
     spent: dict[str, float] = {}
     hits: list[Hit] = []
     for row, text in zip(rows.tolist(), journal.read(rows), strict=True):
@@ -82,14 +83,23 @@ def _by_key(patterns: Sequence[Pattern]) -> dict[str, list[int]]:
     return out
 
 
-def _rows_of(shape: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of the wanted shapes, ascending, at most `LINES_PER_SHAPE` of each."""
-    rows = np.flatnonzero(np.isin(shape, wanted))
-    order = np.argsort(shape[rows], kind="stable")
-    ranked = shape[rows][order]
+def _rows_of(journal: Journal, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of the wanted shapes, ascending: the first of each, and the first of each of a rank."""
+    rows = np.flatnonzero(np.isin(journal.shape, wanted))
+    shape = journal.shape[rows].astype(np.int64)
+    pair = shape * (int(journal.rank.max(initial=0)) + 2) + journal.rank[rows] + 1
+    of_rank = (journal.rank[rows] >= 0) & (_nth(pair) < LINES_PER_RANK)
+    return rows[of_rank | (_nth(shape) < LINES_PER_SHAPE)].astype(np.int64)
+
+
+def _nth(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many equal keys stand before each."""
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    nth = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.r_[starts, len(ranked)]))
-    return np.sort(rows[order[nth < LINES_PER_SHAPE]]).astype(np.int64)
+    out = np.empty(len(keys), np.int64)
+    out[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
+    return out
 
 
 def _first_match(
