@@ -124,7 +124,14 @@ class Case:
 
     def on_node(self, node: str) -> list[int]:
         """Return the ranks of a node that wrote something."""
-        return [r for r in self.ranks if self.node_of(r) == node]
+        return self._by_node.get(node, [])
+
+    @cached_property
+    def _by_node(self) -> dict[str | None, list[int]]:
+        out: dict[str | None, list[int]] = {}
+        for rank in self.ranks:
+            out.setdefault(self.node_of(rank), []).append(rank)
+        return out
 
     @cached_property
     def _homes_of_ranks(self) -> list[str]:

@@ -105,13 +105,14 @@ def _lacks_warning(case: Case) -> list[Finding]:
         if row > last.get(int(j.rank[row]), UNKNOWN):
             writers[int(j.event[row])].setdefault(int(j.rank[row]), row)
     for told in sorted(writers.values(), key=len, reverse=True):
-        silent = [r for r in case.ranks if r not in told and _ended_before(case, r, list(told.values()))]
-        silent = [] if spoke.intersection(silent) else silent
-        if len(told) >= MOST * total and len(told) + len(silent) == total and 0 < len(silent) <= FEW * total:
+        others = [r for r in case.ranks if r not in told]
+        if len(told) < MOST * total or not 0 < len(others) <= FEW * total or spoke.intersection(others):
+            continue
+        if all(_ended_before(case, r, list(told.values())) for r in others):
             if progress_gap.judge(case):
                 return []
             words = f"says nothing while {len(told)} peers warn: {excerpt(j.text(next(iter(told.values()))))}"
-            return [_stuck(case, r, Strength.STRONG, words) for r in silent]
+            return [_stuck(case, r, Strength.STRONG, words) for r in others]
     return []
 
 
