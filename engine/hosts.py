@@ -55,16 +55,20 @@ def _by_banners(evidence: Evidence) -> dict[int, str]:
 def is_one_node(evidence: Evidence, sources: set[int], era: int, firsts: Sequence[set[int]]) -> bool:
     """Say whether sources that no node is named for hold one: each of its local ranks tells one rank.
 
-    All nodes run one program, so another node's ranks would tell theirs too, unless only the first node's do. `firsts`:
-    for each local rank, what its ranks say that local rank 0 is.
+    All nodes run one program, so another node's ranks would tell theirs too, unless only the first node's do, or only
+    some. `firsts`: for each local rank, what its ranks say that local rank 0 is.
     """
-    if len(firsts) < 2 or any(len(one) != 1 or one != firsts[0] for one in firsts):
+    telling = [one for one in firsts if one]
+    if len(telling) < 2 or any(len(one) != 1 or one != telling[0] for one in telling):
         return False
     launchers = {pid for source in sources for pid in evidence.agents.get((source, era), ())}
     hosts = {name for source in sources for name in evidence.hosts.get(source, ())}
     if len(launchers) > 1 or len(hosts) > 1:
         return False
-    return firsts[0] != {0} or (len(launchers) == 1 and len(hosts) == 1)
+    named = len(launchers) == 1 and len(hosts) == 1
+    if len(telling) < len(firsts):  # who was ended before it could report tells nothing
+        return named and 2 * len(telling) >= len(firsts)
+    return telling[0] != {0} or named
 
 
 def together(source: int, name: SourceName | None) -> int | str:
