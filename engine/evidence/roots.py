@@ -22,6 +22,7 @@ NEAR = 2  # iterations before the accused's last in which such a line counts
 LONGEST = 60  # rows of a traceback shown with what it raised
 MEASURED = {"straggler", "value", "progress_gap", "silence"}  # kinds whose lines look usual: shown only when they lead
 APART = {"progress_gap", "silence"}
+ALL_THERE_IS = {"hint", "peer_vote"}  # kinds that lead where no process speaks of its own end
 OWN_WAY = {"desync", "version", "config"}
 
 Told = dict[int, tuple[Role, str | None]]
@@ -119,7 +120,7 @@ def _roles(case: Case, blame: Blame) -> Told:
         pattern = out[row][1] if row in out else None
         if row not in hearsay and (row not in out or blame.scope == "job" or out[row][0] is not Role.TEARDOWN):
             out[row] = (Role.INITIATING, pattern)
-    if blame.lead is not None and blame.lead.kind == "hint":  # all there is: no process speaks of its end
+    if blame.lead is not None and blame.lead.kind in ALL_THERE_IS:
         out |= {row: (Role.INITIATING, out[row][1] if row in out else None) for row in blame.lead.rows}
     for s in case.sightings:
         if s.row in ends:
