@@ -121,7 +121,7 @@ class Scope:
     @property
     def conditions(self) -> tuple[str, ...]:
         """What narrows the view, as words: the choice of ranks item by item, then the filters."""
-        return (*(f"ranks {item}" for item in rank_items(self.ranks)), *(f.words for f in self.filters))
+        return (*(ranks_words(item) for item in rank_items(self.ranks)), *(f.words for f in self.filters))
 
     def without(self, number: int) -> Scope:
         """Give the scope without one of its conditions, by its place among them."""
@@ -140,6 +140,14 @@ class Scope:
         """Give the scope with one more filter, switched on; the same filter again changes nothing."""
         kept = tuple(f for f in self.filters if (f.kind, f.value) != (added.kind, added.value))
         return replace(self, filters=(*kept, added), filtering=True)
+
+
+def ranks_words(item: str) -> str:
+    """Word an item of a set of ranks as filters are worded: `!3` is `!rank 3`, `node:n12` is `node n12`."""
+    sign, item = ("!", item[1:]) if item.startswith("!") else ("", item)
+    if ":" in item:
+        return sign + item.replace(":", " ", 1)
+    return f"{sign}ranks {item}" if "-" in item else f"{sign}rank {item}"
 
 
 def validate(pattern: str) -> None:

@@ -71,7 +71,7 @@ class Config:
     """Everything a person can set, resolved; fields with a section can stand in the config file."""
 
     theme: str = _setting("screen", text, "auto", "A theme of the palette; auto follows the terminal.", '"auto"')
-    ascii: bool = _setting("screen", truth, False, "Draw with ASCII characters only.", "false")
+    ascii: bool = _setting("screen", truth, False, "Draw with ASCII characters alone; unset: as the locale is.", "true")
     lens: str = _setting("screen", lens, "auto", "The first lens: collapsed, lines; auto asks the log.", '"auto"')
     mouse: bool = _setting("screen", truth, False, "Take the mouse (F2 switches it).", "false")
     follow: bool = _setting("screen", truth, True, "Read on while the files grow.", "true")
@@ -166,7 +166,13 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ) -
             values["keys"] = dict(_as_table(values.get("keys"))) | dict(_binding(item) for item in given)
         else:
             values[f.name] = _read(f, given, f"--{f.name.replace('_', '-')}") if "read" in f.metadata else given
-    return replace(Config(), **values)  # type: ignore[arg-type]
+    return replace(Config(ascii=is_ascii(environ)), **values)  # type: ignore[arg-type]
+
+
+def is_ascii(environ: Mapping[str, str]) -> bool:
+    """Tell a terminal of ASCII alone: the locale is not in UTF-8, or it is the console, whose font lacks signs."""
+    charset = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "UTF-8"
+    return "utf8" not in charset.lower().replace("-", "") or environ.get("TERM") == "linux"
 
 
 def _as_table(value: object) -> Mapping[str, object]:

@@ -41,8 +41,9 @@ def clock(time: int, width: int, since: int | None = None) -> str:
         return " " * width
     if since is not None:
         gone = time - since
-        sign = "-" if gone < 0 else "+"
         seconds, nanos = divmod(abs(gone), SECOND)
+        shown = seconds or nanos >= (1_000_000 if width >= 12 else 100_000_000)  # what rounds to nothing has no sign
+        sign = "-" if gone < 0 and shown else "+"
         if width >= 12:
             return f"{sign}{seconds:,}.{nanos // 1_000_000:03}"[:width].rjust(width)
         return f"{sign}{seconds}.{nanos // 100_000_000}"[:width].rjust(width)

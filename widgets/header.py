@@ -32,6 +32,7 @@ class Health(NamedTuple):
     troubles: tuple[str, ...] = ()  # what could not be read or kept
     verdict: str = ""
     verdict_style: str = "warning"
+    judged: str = ""  # that it is being judged, that there is no suspect, or the keys that lead on from the verdict
     notice: str = ""  # left-out files, mirrors
     stall: str = ""  # what stalls, or threatens to
 
@@ -82,16 +83,18 @@ def state_row(health: Health, signs: Glyphs) -> list[Part]:
         full = health.world_size <= 0 or health.heard >= health.world_size
         parts.append(Part(f"{world} ranks", "plain" if full else "warning", 4))
         if health.nodes > 1:
-            parts.append(Part(f"{health.nodes:,} nodes", "quiet", 7))
+            parts.append(Part(f"{health.nodes:,} nodes", "quiet", 8))
     if health.stage:
-        parts.append(Part(health.stage.replace("_", " "), "plain", 5))
+        parts.append(Part(health.stage.replace("_", " "), "plain", 6))
     if health.iteration >= 0:
         parts.append(Part(f"iteration {health.iteration:,}", "plain", 3))
     if any(health.durations):  # all 0: the log's times are too coarse to tell
-        parts.append(Part(sparkline(list(health.durations[-DURATIONS:]), signs.bars), "busy", 8))
-        parts.append(Part(short(health.durations[-1]), "quiet", 6))
+        parts.append(Part(sparkline(list(health.durations[-DURATIONS:]), signs.bars), "busy", 9))
+        parts.append(Part(short(health.durations[-1]), "quiet", 7))
     if health.notice:
-        parts.append(Part(health.notice, "quiet", 9))
+        parts.append(Part(health.notice, "quiet", 10))
+    if health.judged:
+        parts.append(Part(health.judged, "quiet", 5, right=True))
     if health.progress < 1.0:
         parts += indexing(health)
     elif health.behind >= BEHIND:
@@ -106,7 +109,7 @@ def indexing(health: Health) -> list[Part]:
         return [Part(f"indexing, {bytes_words(done)} read", "busy", 2, right=True)]
     parts = [Part(f"indexing {min(int(health.progress * 100), 99)} %", "busy", 2, right=True)]
     if total:
-        parts.append(Part(f"{bytes_words(done)} of {bytes_words(total)}", "quiet", 10, right=True))
+        parts.append(Part(f"{bytes_words(done)} of {bytes_words(total)}", "quiet", 11, right=True))
     return parts
 
 

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
+from textual.widgets.input import Selection
 
 RECALLED = 100  # entries kept for each kind
 
@@ -56,7 +57,7 @@ class Prompt(Horizontal):
         return bool(self.kind)
 
     def ask(self, kind: str, sign: str, note: str = "", text: str = "") -> None:
-        """Open for a kind of question."""
+        """Open for a kind of question; what is typed replaces a given `text`, unless the cursor is moved first."""
         self.kind = kind
         self._recalled = len(self._history.get(kind, ()))
         self.query_one("#prompt-sign", Static).update(sign)
@@ -64,7 +65,7 @@ class Prompt(Horizontal):
         field = self.query_one(Input)
         with field.prevent(Input.Changed):
             field.value = text
-        field.cursor_position = len(text)
+        field.selection = Selection(0, len(text))
         self.add_class("-open")
         self.screen.set_focus(field)  # at once: what is typed behind the key that opened it belongs to it
 

@@ -13,6 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from l4tui.widgets.cells import window
+
+SHARE, MOST, FRAME = 0.9, 110, 5  # of the screen's width, at most; cells of frame, blanks and scroll bar (app.tcss)
+
 
 class Sheet(ModalScreen[int | None]):
     """What all sheets share."""
@@ -53,12 +57,13 @@ class TextSheet(Sheet):
         """A scrolling text."""
         with VerticalScroll(id="sheet") as sheet:
             sheet.border_title, sheet.border_subtitle = self._heading, self._footing
-            yield Static("" if callable(self._text) else self._text, id="sheet-text", markup=False)
+            yield Static("", id="sheet-text", markup=False)
 
     def on_resize(self, event: Resize) -> None:
         """Lay the text out for the width there is."""
-        if callable(self._text):
-            self.query_one("#sheet-text", Static).update(self._text(event.size.width))
+        width = event.size.width
+        text = self._text(width) if callable(self._text) else broken(self._text, min(int(width * SHARE), MOST) - FRAME)
+        self.query_one("#sheet-text", Static).update(text)
 
     def action_scroll(self, rows: int) -> None:
         """Move the text."""
@@ -73,6 +78,25 @@ class TextSheet(Sheet):
         """Go to the first row or the last."""
         sheet = self.query_one("#sheet", VerticalScroll)
         sheet.scroll_to(y=sheet.max_scroll_y * last, animate=False)
+
+
+def broken(text: Text, width: int) -> Text:
+    """Break long lines behind a word where that fills most of a row, else where the row ends: paths are long words."""
+    if text.no_wrap:
+        return text
+    rows: list[Text] = []
+    for line in text.split("\n", allow_blank=True):
+        plain, at, cuts = line.plain, 0, []
+        while at + (stop := _filling(piece := plain[at : at + 2 * width], width)) < len(plain):
+            at += piece.rfind(" ", stop * 2 // 3, stop) + 1 or stop
+            cuts.append(at)
+        rows += line.divide(cuts)
+    return Text("\n").join(rows)
+
+
+def _filling(text: str, width: int) -> int:
+    """Count the characters that fill a row; at least one, so that every row has some."""
+    return max(window(text, 0, width)[1], 1)
 
 
 class ListSheet(Sheet):

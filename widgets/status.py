@@ -64,7 +64,9 @@ def chip_row(now: Situation, signs: Glyphs) -> list[Part]:
         style, give = "chip" if now.filtering else "quiet", 1 + len(now.chips) - i
         parts.append(Part(f" {number}{clean(chip)} {signs.remove}", style, give, tap=f"chip {i}"))
     share = f"{now.shown:,} of {now.whole:,}"
-    hint = "K removes one, Backspace the last" if len(now.chips) > 1 else "K removes it"
+    if now.lens.startswith("collapsed"):  # a row stands for several lines
+        share = f"{now.shown:,} row{'s' if now.shown != 1 else ''} of {now.whole:,} lines"
+    hint = "K removes one" if len(now.chips) > 1 else "K removes it"
     parts += [Part(share, "plain", 1, right=True), Part(hint, "quiet", 90)]
     return parts
 

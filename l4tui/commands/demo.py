@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from l4tui.signals import held, temporary_folder
 
 DEFAULT = "oom-gpu"
 APART = 10_000  # seeds that give different starting hours
+PATIENCE_S = 5.0  # after which the first lines of a large job are shown, its history on their heels
+MANY = 256  # ranks from which a person waits long enough to wonder
 OpenTui = Callable[[Path, "subprocess.Popen[bytes]"], int]
 
 
@@ -131,6 +135,8 @@ def show(args: argparse.Namespace, nodes: int, open_tui: OpenTui) -> int:
         folder = Path(name) / args.scenario  # the screen names a job by its folder
         folder.mkdir()
         command, null = child_command(args, nodes, folder), subprocess.DEVNULL
+        if args.ranks >= MANY:
+            print(f"l4tui: simulating the first minutes of {args.ranks:,} ranks", file=sys.stderr)
         try:
             with held():
                 child = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
@@ -152,16 +158,26 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 
 def wait_for_lines(folder: Path, child: subprocess.Popen[bytes]) -> None:
-    """Return when the job's history stands in the folder, or the writer has ended."""
-    ready = folder / READY
-    for _ in range(100):
-        if child.poll() is not None or ready.exists():
-            ready.unlink(missing_ok=True)
-            return
-        try:
+    """Return when the job's history stands in the folder; after a while, as for thousands of ranks, its first lines do.
+
+    Raises:
+        UsageError: the writer has ended without a line.
+    """
+    ready, late = folder / READY, time.monotonic() + PATIENCE_S
+    while not ready.exists():
+        ended = child.poll() is not None
+        if (ended or time.monotonic() >= late) and has_lines(folder):
+            break
+        if ended:
+            raise UsageError(f"the simulated job ended without a line (exit code {child.returncode})")
+        with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(0.05)
-        except subprocess.TimeoutExpired:
-            continue
+    ready.unlink(missing_ok=True)
+
+
+def has_lines(folder: Path) -> bool:
+    """Say whether any file in a folder holds anything."""
+    return any(path.is_file() and path.stat().st_size for path in folder.rglob("*"))
 
 
 def screen_opener(config: Config) -> OpenTui:

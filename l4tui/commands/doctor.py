@@ -48,7 +48,7 @@ def findings(environ: Mapping[str, str], config: settings.Config) -> Iterator[Fi
     yield from _terminal(environ)
     yield from _multiplexer(environ)
     encoding = locale.getencoding()
-    words = encoding if _is_utf8(encoding) else f"{encoding}: use --ascii, or set LANG to a UTF-8 locale"
+    words = encoding if _is_utf8(encoding) else f"{encoding}: drawn in ASCII; a UTF-8 LANG shows all signs"
     yield Finding(_is_utf8(encoding), "locale", words)
     yield Finding(True, "config", str(config.file or f"none ({settings.default_file(environ)})"))
     known = {f"L4TUI_{f.name.upper()}" for f in settings.settings()} | KNOWN_VARIABLES

@@ -264,9 +264,10 @@ class Shown(Pane):
 
 
 def _asked(screen: JobScreen) -> tuple[int, ...]:
-    """Ranks that the person has chosen already: a scope of two to eight."""
+    """Ranks that the person has chosen already; else the one that the cursor's row sets apart, else who is accused."""
     if not screen.scope.ranks:
-        return ()
+        apart = screen.divergence
+        return (apart.ranks if apart is not None and apart.ranks else screen.ruling.ranks)[:1]
     snapshot = screen.snapshot
     chosen = RankSet.parse(screen.scope.ranks).select(snapshot.ranks, snapshot.nodes)
     ranks = sorted({int(rank) for rank in snapshot.ranks.rank[chosen] if rank >= 0})

@@ -166,9 +166,7 @@ class Shown(ListPane):
             yield Item((Part(words, "quiet"),))
 
     def _pattern(self, seen: Seen, width: int) -> Iterator[Item]:
-        own = "your own pattern " if seen.is_own else "matched "
-        told = f"{own}{seen.pattern}: {seen.meaning}" + (f" ({seen.reference})" if seen.reference else "")
-        yield from self._wrapped(told, width, "plain")
+        yield from self._wrapped(_meaning(seen, "matched "), width, "plain")
 
     def _wrapped(self, text: str, width: int, style: str, indent: int = 0, then: int = 2) -> Iterator[Item]:
         lines = textwrap.wrap(self.words(text), max(width - 2 - indent, 20), subsequent_indent=" " * then)
@@ -292,9 +290,7 @@ class Shown(ListPane):
             yield from self._quotes(whole, e.entries, 9)
 
     def _explained(self, e: Seen, width: int) -> Iterator[Item]:
-        own = "your own pattern " if e.is_own else ""
-        told = f"{own}{e.pattern}: {e.meaning}" + (f" ({e.reference})" if e.reference else "")
-        yield from self._wrapped(told, width, "plain", 9)
+        yield from self._wrapped(_meaning(e), width, "plain", 9)
         for remedy in e.remedies:
             yield from self._wrapped(f"{self.signs.more} {remedy}", width, "busy", 9)
 
@@ -381,6 +377,12 @@ SHORT = {
     "error_time": "earliest error",
     "error_count": "most errors",
 }
+
+
+def _meaning(e: Seen, lead: str = "") -> str:
+    """Say what a pattern means; where a person's own one comes from: those we bring have numbers that tell nobody."""
+    source = f" ({e.reference})" if e.is_own and e.reference else ""
+    return f"{'your own pattern ' if e.is_own else lead}{e.pattern}: {e.meaning}{source}"
 
 
 def _folds(item: Item) -> bool:

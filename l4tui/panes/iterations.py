@@ -122,7 +122,7 @@ class Shown(ListPane):
         parts.append(Part(f"{took:>9}", "odd" if is_slow else "plain"))
         parts.append(Part(f"{self._bar(seconds):<{BAR}}", "odd" if is_slow else "quiet", 5))
         score = odd.score if odd is not None else float(t.deviations[row])
-        parts.append(Part(f"{score:>7,.1f}", "odd" if odd is not None else "quiet"))
+        parts.append(Part(f"{round(score, 1) + 0.0:>7,.1f}", "odd" if odd is not None else "quiet"))
         if odd is not None:
             parts.append(Part(WORDS.get(odd.kind, odd.kind), "odd"))
             parts.append(Part(ranks_in_words(odd.ranks), "plain", 4))

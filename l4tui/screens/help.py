@@ -12,6 +12,14 @@ from l4tui.widgets.glyphs import LEGEND, glyphs
 
 COLUMN = 51  # cells of one column; two stand side by side where there is room
 KEYS = 12  # cells for keys
+FIRST = (  # what a person wants who has just opened the log of a job that failed
+    ("evidence", "where it broke: the verdict's line"),
+    ("pane_diagnosis", "why: suspects and their evidence"),
+    ("next_divergent", "next thing that sets ranks apart"),
+    ("open", "that rank alone, or a row's lines"),
+    ("pane_compare", "that rank beside the others"),
+    ("back", "back to what was shown before"),
+)
 
 
 def help_text(keys: Mapping[str, str], width: int, ascii_only: bool) -> Text:
@@ -19,7 +27,7 @@ def help_text(keys: Mapping[str, str], width: int, ascii_only: bool) -> Text:
     bound: dict[str, list[str]] = {}
     for key, name in keys.items():
         bound.setdefault(name, []).append(shown_key(key, ascii_only))
-    blocks: list[list[tuple[str, str]]] = []
+    blocks = [[("First", ""), *((" ".join(bound[name]), words) for name, words in FIRST if name in bound)]]
     group = ""
     for action in ACTIONS:
         if action.group != group:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from l4tui.actions import shown_key
 from l4tui.engine.filenames import short_names
 from l4tui.engine.model import NO_TIME, Flag
 from l4tui.engine.outline import Outline
@@ -40,6 +42,7 @@ class Telling:
     notice: str
     unread: tuple[str, ...]
     config: Config
+    keys: Mapping[str, str]  # key -> action
     feed: Feed
     snapshot: Snapshot
     study: Study | None
@@ -104,12 +107,31 @@ class Telling:
             stall=self._stall(state),
             verdict=self._verdict(),
             verdict_style="error" if self.ruling.outcome in ("failed", "hung") else "warning",
+            judged=self._judged_words(),
         )
+
+    def _judged_words(self) -> str:
+        """Say that a verdict is being made, or that it accuses nobody, or which keys lead on from it."""
+        ruling = self.ruling
+        if ruling.sentence:
+            return self._ways()
+        if not self.snapshot.length or self.feed.progress < 1.0:
+            return ""
+        if not ruling.outcome:
+            return "being judged" if ruling.version < 0 else ""  # why there is none has been said
+        return "no suspect" if ruling.is_final else "no suspect so far"
+
+    def _ways(self) -> str:
+        """Name the keys that lead from the verdict to its line and to its reasons."""
+        ways = {"evidence": "evidence"} if self.ruling.entry >= 0 else {}
+        ways |= {"pane_diagnosis": "why"}
+        bound = {name: shown_key(key, self.config.ascii) for key, name in reversed(list(self.keys.items()))}
+        return "  ".join(f"{bound[name]} {words}" for name, words in ways.items() if name in bound)
 
     def _verdict(self) -> str:
         """Word the verdict; one that more lines may change says so."""
         sentence = self.ruling.sentence
-        return sentence if self.ruling.is_final or not sentence else f"so far: {sentence}"
+        return sentence if self.ruling.is_final or not sentence else f"so far: {sentence[0].lower()}{sentence[1:]}"
 
     def _state(self) -> tuple[str, int]:
         """Judge by growth and by the end of the log: (state, seconds of silence)."""
@@ -122,7 +144,7 @@ class Telling:
             return "failed", 0
         if self.vitals.stage == NAMES.index("teardown"):
             return "completed", 0
-        if not self.follows or self.feed.progress < 1.0:
+        if not self.follows or self.feed.progress < 1.0 or not (self.snapshot.length or self.feed.is_idle):
             return "read", 0
         if silent < self.vitals.patience_s:
             return "running", 0
@@ -218,7 +240,7 @@ class Telling:
             return "", self.pane.place
         entry = self.cursor_entry
         if entry is None:
-            return "", "nothing to show" if self.scope.narrowed else "empty"
+            return "", "nothing to show" if self.scope.narrowed else "empty" if self.feed.is_idle else "reading"
         snap = self.snapshot
         note = self.notes.get(entry)
         if note:
@@ -230,7 +252,8 @@ class Telling:
         file = self._file_names(snap.sources)[place.source]
         machine = snap.nodes[node] if node >= 0 else ""
         iteration, stage = snap.iteration_at(entry), int(snap.stage[entry])
-        parts = [f"{file}:{place.line}", f"rank {rank}" if rank >= 0 else ""]  # what comes first is cut last
+        shown = "stdin" if file == "-" else file
+        parts = [f"{shown}:{place.line}", f"rank {rank}" if rank >= 0 else ""]  # what comes first is cut last
         parts.append(f"iteration {iteration:,}" if iteration >= 0 else NAMES[stage] if stage >= 0 else "")
         parts.append("" if machine and machine in file else machine)
         parts.append(snap.sites[site] if site >= 0 else "")

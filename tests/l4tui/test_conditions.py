@@ -55,7 +55,7 @@ async def test_kinds_that_keep_are_alternatives_among_themselves() -> None:
 
 def test_a_choice_of_ranks_is_a_condition_per_item() -> None:
     scope = Scope(ranks="0-7,!3 node:n12", filters=(Filter("stage", "4", True, "train"),))
-    assert scope.conditions == ("ranks 0-7", "ranks !3", "ranks node:n12", "stage train")
+    assert scope.conditions == ("ranks 0-7", "!rank 3", "node n12", "stage train")
     assert scope.without(1).ranks == "0-7,node:n12"
     assert scope.without(3).filters == () and scope.without(3).ranks == scope.ranks
     assert Scope(ranks="5").without(0).ranks == ""

@@ -99,3 +99,22 @@ def test_sizes(words: str | int, number: int) -> None:
 def test_what_is_no_size(words: object) -> None:
     with pytest.raises(ValueError, match="expects a size"):
         size(words)
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_plain"),
+    [
+        ({}, False),
+        ({"LANG": "de_DE.UTF-8"}, False),
+        ({"LANG": "C.utf8", "TERM": "screen"}, False),
+        ({"LC_ALL": "C", "LANG": "en_US.UTF-8"}, True),
+        ({"LC_CTYPE": "C.UTF-8", "LANG": "C"}, False),  # what Python makes of a plain C locale
+        ({"LANG": "en_US.ISO-8859-1"}, True),
+        ({"TERM": "linux", "LANG": "en_US.UTF-8"}, True),
+        ({"LC_ALL": "C", "L4TUI_ASCII": "false"}, False),
+    ],
+)
+def test_a_terminal_of_ascii_alone_is_known_by_its_locale(
+    home: dict[str, str], environ: dict[str, str], is_plain: bool
+) -> None:
+    assert load({}, {**home, **environ}).ascii is is_plain

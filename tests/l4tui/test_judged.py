@@ -238,6 +238,22 @@ async def test_a_running_job_is_judged_so_far() -> None:
         assert "so far: rank 3" in "".join(screen.header.render_line(1).text)
 
 
+async def test_the_header_says_that_a_verdict_is_made_and_where_it_leads() -> None:
+    async with shown(FakeJob(1000), ruling=ruling(), judged=False, keys={"evidence": "B"}) as (pilot, screen):
+        await until(pilot, lambda: "being judged" in screen.header.render_line(0).text)
+        pilot.app.may_judge.set()  # type: ignore[attr-defined]
+        await judged(pilot, screen)
+        await pilot.pause()
+        first = screen.header.render_line(0).text
+        assert first.endswith("B evidence  3 why") and "judged" not in first
+
+
+async def test_the_header_says_that_there_is_no_suspect() -> None:
+    async with shown(FakeJob(1000), ruling=ruling(nobody())) as (pilot, screen):
+        await judged(pilot, screen)
+        await until(pilot, lambda: "no suspect" in screen.header.render_line(0).text)
+
+
 def test_ranks_are_written_as_sets() -> None:
     assert ranks_in_words((3,)) == "rank 3" and ranks_in_words(()) == ""
     assert ranks_in_words((0, 1, 2, 5, 7, 9)) == "ranks 0-2,5,7,…"

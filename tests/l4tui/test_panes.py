@@ -195,6 +195,15 @@ async def test_the_culprit_stands_beside_what_most_said(failed: Path, size: tupl
         assert screen.pane is None and screen.cursor_rank == culprit
 
 
+async def test_who_is_accused_is_compared_where_the_cursors_row_names_nobody(failed: Path) -> None:
+    async with opened(failed, (120, 40)) as (pilot, screen):
+        await press(pilot, screen, "g")
+        screen.ruling = screen.ruling._replace(ranks=(5,), version=screen.snapshot.version, is_final=True)
+        assert screen.divergence is None
+        await press(pilot, screen, COMPARE)
+        assert screen.pane.columns == (CONSENSUS, 5)
+
+
 async def test_differences_are_walked_and_columns_scroll_together(failed: Path) -> None:
     async with opened(failed, (200, 60)) as (pilot, screen):
         await press(pilot, screen, COMPARE)

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from l4tui.commands import demo as command
 from l4tui.demo import scenarios
+from l4tui.exits import UsageError
 
 
 def demo(*words: str) -> subprocess.CompletedProcess[str]:
@@ -53,3 +57,30 @@ def test_plain_streams_to_standard_output() -> None:
 def test_the_list_of_names_loads_no_numpy() -> None:
     code = "import sys, l4tui.commands.demo; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+class Writer:
+    """A process that writes when it is waited for the second time, or ends."""
+
+    def __init__(self, file: Path, *, ends: bool) -> None:
+        self.file, self.ends, self.waits, self.returncode = file, ends, 0, None
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float) -> None:
+        self.waits += 1
+        if self.waits == 2:
+            self.returncode = 3 if self.ends else None
+            self.file.write_text("" if self.ends else "a line\n")
+        raise subprocess.TimeoutExpired("writer", timeout)
+
+
+def test_a_writer_that_needs_long_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "PATIENCE_S", 0.0)
+    writer = Writer(tmp_path / "job.log", ends=False)
+    command.wait_for_lines(tmp_path, writer)  # type: ignore[arg-type]
+    assert writer.waits == 2
+    (tmp_path / "job.log").unlink()
+    with pytest.raises(UsageError, match="without a line"):
+        command.wait_for_lines(tmp_path, Writer(tmp_path / "job.log", ends=True))  # type: ignore[arg-type]
