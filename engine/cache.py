@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -55,12 +56,14 @@ class IndexCache:
         path = self._path(sources, options)
         try:
             contents = read(path)
+        except OSError:  # there is none, or none that can be reached
+            return None
+        except (CacheFileError, ValueError, KeyError, TypeError, IndexError):
+            with contextlib.suppress(OSError):  # a folder that may only be read is of use all the same
+                path.unlink()
+            return None
+        with contextlib.suppress(OSError):
             os.utime(path)
-        except FileNotFoundError:
-            return None
-        except (CacheFileError, OSError, ValueError, KeyError, TypeError, IndexError):
-            path.unlink(missing_ok=True)
-            return None
         return contents
 
     def store(

@@ -230,3 +230,27 @@ def test_full_disk_is_a_remark(logs, kept, monkeypatch):
     assert job.remarks == [f"the index is not kept: {kept.folder}: no space left on device"]
     monkeypatch.undo()
     assert list(kept.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("odd", ["file for folder", "folder for file", "may only be read"])
+def test_a_cache_that_cannot_be_used_is_done_without(logs, kept, monkeypatch, odd):
+    first, _ = read(logs, kept)
+    (path,) = kept.folder.iterdir()
+    if odd == "may only be read":
+        path.write_bytes(b"foreign")
+
+        def refuse(*_: object, **__: object) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        monkeypatch.setattr(cachefile.Path, "unlink", refuse)
+        monkeypatch.setattr(caches.os, "utime", refuse)
+    else:
+        path.unlink()
+        if odd == "folder for file":
+            path.mkdir()
+        else:
+            kept.folder.rmdir()
+            kept.folder.write_text("x")
+    job, mapped = read(logs, kept)
+    assert mapped > 0
+    same(first, job)
