@@ -88,17 +88,19 @@ class Job(Reading):
         if total < preview.FROM:
             return
         tails = Reading(self.sources, replace(self.options, jobs=1, dask="", cache=None))
+        tails._kindred = self._kindred  # what is learnt of many files is learnt once
         over = time.thread_time() + preview.SECONDS
+        for part in (preview.head_of, preview.tail_of):  # one after the other: small ones of many files together
+            with tails._together():
+                for reader in files:
+                    if stop.is_set() or time.thread_time() > over:
+                        return
+                    with contextlib.suppress(SourceError):
+                        tails._read_early(reader.source, *part(reader.source, len(files)), stop)
         for reader in files:
-            if stop.is_set() or time.thread_time() > over:
-                return
             tail = tails.readers[reader.source.index]
-            with contextlib.suppress(SourceError):
-                tails._judge(tail, reader.source.size())
-                for begin, end in preview.ranges_of(reader.source, len(files)):
-                    tails._skip_to(tail, begin)
-                    tails._read(tail, end, stop, final=True, told=nobody)
-            reader.dialect, reader.judged, reader.is_settled = tail.dialect, tail.judged, tail.is_settled
+            if tail.judged:
+                reader.dialect, reader.judged, reader.is_settled = tail.dialect, tail.judged, tail.is_settled
         if tails.store.length:
             with self._lock:
                 self._early = replace(tails.snapshot(), is_complete=False)

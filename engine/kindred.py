@@ -27,6 +27,7 @@ class _Kind:
 
     shown: dict[Dialect, tuple[Dialect | None, int]] = field(default_factory=dict)  # by few lines → by all, how often
     is_varied: bool = False
+    full: Counter[Dialect] = field(default_factory=Counter)  # by all lines
 
     def known(self, seen: Dialect) -> Dialect | None:
         found, times = self.shown.get(seen, (None, 0))
@@ -36,6 +37,7 @@ class _Kind:
         before, times = self.shown.get(seen, (found, 0))
         self.shown[seen] = (found, times + 1) if before == found else (None, 0)  # these lines do not tell, ever
         self.is_varied = len(self.shown) > MOST_VARIED
+        self.full[found] += 1
 
 
 class Kindred:
@@ -45,6 +47,11 @@ class Kindred:
         self._extra = extra
         self._files = Counter(_kind_of(source) for source in sources)
         self._kinds: dict[str, _Kind] = defaultdict(_Kind)
+
+    def guess(self, source: Source) -> Dialect | None:
+        """Return the dialect that all files of the kind have so far, without a look; None: they differ, or are few."""
+        full = self._kinds[_kind_of(source)].full
+        return next(iter(full)) if len(full) == 1 and full.total() >= FIRST else None
 
     def dialect(self, source: Source, size: int) -> tuple[Dialect, bool]:
         """Return the dialect that a source's first `size` bytes show, and whether it is final; raises SourceError."""

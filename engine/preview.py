@@ -6,25 +6,29 @@ from l4tui.engine.sources import Source
 
 FROM = 384 << 20  # bytes of text from which a job is worth a preview: less is read in a few seconds
 SHARE = 96 << 20  # bytes of all tails together: a second's work
-LEAST = 64 << 10  # of each
-HEAD = 64 << 10
+LEAST = 16 << 10  # of each
+HEAD = 64 << 10  # of a source's beginning at the most, as much as of its end where there are very many
 SECONDS = 5.0  # of CPU, however busy the machine is: a preview that takes longer is none
-PROBE = 1 << 16
+PROBES = 1 << 11, 1 << 16  # bytes in which a line's end is looked for
 
 
-def ranges_of(source: Source, sources: int) -> list[tuple[int, int]]:
-    """Return the ranges of a source to read first, each from a line's start to another's or to the end.
+def head_of(source: Source, sources: int) -> tuple[int, int]:
+    """Return the range of a source to read first, from its start to the start of a line; raises SourceError."""
+    size, tail = source.size(), max(SHARE // sources, LEAST)
+    head = min(HEAD, tail)
+    return (0, size) if size <= tail + head else (0, _line_start(source, head))
 
-    Raises SourceError.
-    """
-    size = source.size()
-    share = max(SHARE // sources, LEAST)
-    if size <= share + HEAD:
-        return [(0, size)]
-    return [(0, _line_start(source, HEAD)), (_line_start(source, size - share), size)]
+
+def tail_of(source: Source, sources: int) -> tuple[int, int]:
+    """Return the range behind the head that reaches from a line's start to a source's end, empty if that is all."""
+    size, tail = source.size(), max(SHARE // sources, LEAST)
+    return (size, size) if size <= tail + min(HEAD, tail) else (_line_start(source, size - tail), size)
 
 
 def _line_start(source: Source, at: int) -> int:
     """Return the first line start behind an offset; within a very long line the offset itself."""
-    newline = source.pread(at, PROBE).find(b"\n")
-    return at + newline + 1 if newline >= 0 else at
+    for length in PROBES:
+        newline = source.pread(at, length).find(b"\n")
+        if newline >= 0:
+            return at + newline + 1
+    return at

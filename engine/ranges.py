@@ -104,10 +104,8 @@ class Failed(NamedTuple):
     words: str
 
 
-def tasks_of(ranges: Iterable[Range], jobs: int, formats: tuple[Format, ...]) -> Iterator[Task]:
-    """Cut ranges into tasks of about equal size, none larger than TASK by much."""
-    ranges = list(ranges)
-    total = sum(one.end - one.begin for one in ranges)
+def tasks_of(ranges: Iterable[Range], total: int, jobs: int, formats: tuple[Format, ...]) -> Iterator[Task]:
+    """Cut ranges of so many bytes in all into tasks of about equal size, none larger than TASK by much."""
     size = min(max(total // (jobs * 4), SMALLEST_TASK), TASK)
     reading = uuid.uuid4().hex
     for number, some in enumerate(_bundles((piece for one in ranges for piece in _pieces(one, size)), size)):

@@ -22,7 +22,7 @@ class Reader:
     dialect: Dialect
     at: int = 0  # bytes merged
     inside: bool = False  # the last block ended inside a line
-    judged: int = 0  # size at which the dialect was found
+    judged: int = 0  # size at which the dialect was found; 0: not yet, or taken over unseen
     is_settled: bool = False  # and no later one will be
     grown_at: float = 0.0  # monotonic seconds; before any growth was seen, as the file tells
     holds: bool = False  # an unfinished last line has been held back

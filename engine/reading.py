@@ -87,6 +87,15 @@ class Reading:
             self.sources = (*self.sources, source)
             self.identity.add_source(source.index, source.name, PurePath(source.path))
 
+    def _read_early(self, source: Source, begin: int, end: int, stop: threading.Event) -> None:
+        """Read lines of a source from further behind than it has been read; raises SourceError."""
+        reader = self.readers[source.index]
+        if reader.at == 0:
+            self._guess(reader, source.size())
+        if end > begin:
+            self._skip_to(reader, begin)
+            self._read(reader, end, stop, final=True, told=nobody)
+
     def _skip_to(self, reader: Reader, offset: int) -> None:
         """Go on reading further behind, as if the text between held lines like those before it."""
         lines = self.merger.lines(reader.source.index)
@@ -135,12 +144,14 @@ class Reading:
     def _is_worth_workers(self, size: int) -> bool:
         return (self.options.jobs > 1 or bool(self.options.dask)) and size >= WORTHWHILE
 
-    def _read_by_workers(self, turn: Iterable[Turn], stop: threading.Event, progress: Progress) -> None:
+    def _read_by_workers(self, turn: Sequence[Turn], stop: threading.Event, progress: Progress) -> None:
         """Map text on other processes and merge it here, in order."""
-        wanted = [self._range(*one, stop) for one in turn]
-        total = sum(one.end - one.begin for one in wanted)
-        done = 0
-        for packed in self._workers.run(map_task, tasks_of(wanted, self.options.jobs, self.options.formats), stop):
+        total, done = sum(end - reader.at for reader, end, _ in turn), 0
+        wanted: Iterable[Range] = (self._range(*one, stop) for one in turn)  # thousands: judged while others are mapped
+        if any(reader.at for reader, _, _ in turn):
+            wanted = list(wanted)  # what was read before may have to be read anew: before anything is added
+        tasks = tasks_of(wanted, total, self.options.jobs, self.options.formats)
+        for packed in self._workers.run(map_task, tasks, stop):
             translations: dict[Dialect, Translation] = {}
             for some in _bunches(unpack(packed)):
                 if stop.is_set():
@@ -188,6 +199,14 @@ class Reading:
             mapper = Mapper(Parser(dialect, self.options.formats), dialect)
             found = self._mappers[dialect] = (mapper, Translation())
         return found
+
+    def _guess(self, reader: Reader, end: int) -> None:
+        """Give a source the dialect of all those that are named like it, without a look; else find it."""
+        known = self._kindred.guess(reader.source)
+        if known is None:
+            self._judge(reader, end)
+        else:
+            reader.dialect, reader.is_settled = known, True
 
     def _judge(self, reader: Reader, end: int) -> bool:
         """Find the source's dialect; say whether what was read before was read in another."""

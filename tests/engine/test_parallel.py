@@ -157,6 +157,6 @@ def test_a_file_that_is_cut_while_it_is_parted_is_handed_over_whole(tmp_path, mo
     assert source.live.file is not None
     source.continue_with(source.live.file, end, torn=False, lost=True)
     one = ranges.Range(source, 0, end, Dialect(), ClockContext(), final=False)
-    (task,) = ranges.tasks_of([one], 2, ())
+    (task,) = ranges.tasks_of([one], end, 2, ())
     assert task.ranges == (one,)
     assert list(ranges.mapped(task)) == []  # stepped over: whoever follows the file has told of it

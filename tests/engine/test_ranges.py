@@ -26,7 +26,7 @@ def test_what_earlier_tasks_have_shown_changes_nothing(tmp_path: Path, monkeypat
     dialect = detect(source.pread(0, source.size()).split(b"\n"))
     whole = ranges.Range(source, 0, source.size(), dialect, ClockContext(), True)
     monkeypatch.setattr(ranges, "TASK", 100_000)
-    tasks = list(ranges.tasks_of([whole], 1, ()))
+    tasks = list(ranges.tasks_of([whole], whole.end, 1, ()))
     assert len(tasks) > 2
     for task in tasks:
         warm, cold = list(ranges.mapped(task)), list(ranges.mapped(task))  # the same number again: nothing is kept
