@@ -25,7 +25,18 @@ LONGEST_RUN = 60  # lines of an exception whose process is named at the end
 _PROCESS = re.compile(rb" in proc (\d{1,9})\b")
 _WHAT = re.compile(rb"\s*what\(\):\s+(?:\[PG [^\]]*\] ?)?")
 _WORKER = re.compile(rb"^Container rank \d+ status failed .*\bworkerlog\.(\d{1,6})\b")
-_TAGGED = (Trail.HEAD, Trail.FAILED, Trail.DYING, Trail.CODED, Trail.ASSERTED, Trail.CAUGHT)
+
+
+def _among(*kinds: Trail) -> np.ndarray:
+    """Return by trail whether it is one of these: a small block's is looked up faster than searched for."""
+    out = np.zeros(len(Trail), bool)
+    out[list(kinds)] = True
+    return out
+
+
+_TAGGED = _among(Trail.HEAD, Trail.FAILED, Trail.DYING, Trail.CODED, Trail.ASSERTED, Trail.CAUGHT)
+_LEADS_ON = _among(Trail.FRAME, Trail.ADVICE)
+_GOES_ON = _among(Trail.ADVICE, Trail.RAISED)
 _HEADS = frozenset((Trail.HEAD, Trail.FAILED, Trail.DYING))
 _LOGGED = frozenset((Trail.CODED, Trail.CAUGHT))  # lines of a logger that its own text goes on
 _IN_TABLE = frozenset((*OF_AGENT, Trail.FILE, Trail.CODE, Trail.CARET, Trail.BLANK, Trail.ERROR))
@@ -255,21 +266,24 @@ class Block:
         """
         trail = self.trail
         keep = (trail > 0) & (trail != Trail.CONSOLE) & (trail < min(OF_AGENT))
-        if not goes_on and not np.isin(trail, (Trail.FRAME, Trail.ADVICE)).any():
+        if not goes_on and not _LEADS_ON.take(trail).any():
             keep &= trail != Trail.BLANK
         rows = np.flatnonzero(keep)
+        if not len(rows):
+            return []
         used, back = np.unique(self._speaker[rows], return_inverse=True)
         who = [self._speakers[one] for one in used.tolist()]
         bare = np.array([_is_bare(one) for one in who], bool)[back]
         seats = any(one.local_rank != UNKNOWN for one in who)
         agent = np.array([one.launcher for one in who], bool)[back] & (trail[rows] == Trail.ERROR)
-        kept = bare | agent | np.isin(trail[rows], _TAGGED)
+        kept = bare | agent | _TAGGED.take(trail[rows])
         if not seats:  # a warning is gone on by the very next line or not at all
             after = np.append(trail[1:], Trail.RAISED)[rows]
-            kept &= (trail[rows] != Trail.HEAD) | np.isin(after, (Trail.ADVICE, Trail.RAISED))
+            kept &= (trail[rows] != Trail.HEAD) | _GOES_ON.take(after)
         opens = np.append(trail[1:], Trail.OPEN)[rows] == Trail.OPEN
         kept &= (trail[rows] != Trail.CAUGHT) | opens
-        kept |= np.isin(rows, list(self._spoken))
+        if self._spoken:
+            kept |= np.isin(rows, list(self._spoken))
         return [int(i) for i in rows[kept]]
 
     def rows_of_tables(self, first: int) -> list[int]:
