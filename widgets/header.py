@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from l4tui.widgets.bars import Part
+from l4tui.widgets.bars import GAP, Part
 from l4tui.widgets.barwidget import Bars
-from l4tui.widgets.cells import clean, folded
+from l4tui.widgets.cells import clean, folded, width_of
 from l4tui.widgets.glyphs import Glyphs, sparkline
 
 DURATIONS = 16  # iterations in the sparkline
@@ -45,15 +45,18 @@ class JobHeader(Bars):
     def show_health(self, health: Health) -> None:
         """Show how the job is."""
         self._health = health
+        words = clean(health.verdict, self.signs.ellipsis == "~")
+        verdict = [[Part(row, health.verdict_style)] for row in verdict_rows(words, *self.app.size)] if words else []
+        ways = Part(health.judged, "quiet", 1, right=True)
+        if verdict and width_of(verdict[-1][0].text) + len(GAP) + width_of(ways.text) <= self.app.size.width:
+            verdict[-1].append(ways)  # beside its last words, else where the first row has room
+            health = health._replace(judged="")
         rows = [state_row(health, self.signs)]
         if health.troubles:
             count = len(health.troubles)
             first = clean(health.troubles[0], self.signs.ellipsis == "~")
             rows.append([Part(f"{count} problems (f):" if count > 1 else "", "error"), Part(first, "error")])
-        if health.verdict:
-            words = clean(health.verdict, self.signs.ellipsis == "~")
-            rows += [[Part(row, health.verdict_style)] for row in verdict_rows(words, *self.app.size)]
-        self.show(rows)
+        self.show(rows + verdict)
 
     def on_resize(self) -> None:
         """Fold the verdict for the new width."""

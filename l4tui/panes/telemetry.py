@@ -68,7 +68,7 @@ class Shown(ChartPane):
         self.gauges: Gauges = screen.gauges()
         self.listed: Listed | None = None
         self.at = self.top = 0
-        self.is_chosen = False  # a person has said which series; until then it is a loss
+        self.is_chosen = False  # a person has said which series; until then it is the one that tells most
         self.pinned: list[str] = []
         self.wanted = ""  # part of the names that are listed
         self.zoom: tuple[float, float] | None = None
@@ -98,13 +98,19 @@ class Shown(ChartPane):
         first = self.listed is None
         self.listed = gathered
         names = [gauge.name for gauge in self.shown]
-        if not self.is_chosen:
-            self.at = next((i for i, n in enumerate(names) if "loss" in n.lower()), 0)
+        if not self.is_chosen and names:
+            self.at = self._telling(names)
         elif name in names:
             self.at = names.index(name)
         if first:
             self._look_at_log()
         self.draw()
+
+    def _telling(self, names: list[str]) -> int:
+        """Find the series that the verdict is about ("rank 5 in train: forward takes …"), else a loss."""
+        told = self.host.ruling.sentence.partition(": ")[2].removeprefix("the ").lower()
+        about = [name for name in names if told.startswith(f"{name.lower()} ")]
+        return names.index(max(about, key=len) if about else next((n for n in names if "loss" in n.lower()), names[0]))
 
     @on(Read)
     def _read(self, event: Read) -> None:

@@ -244,8 +244,12 @@ async def test_the_header_says_that_a_verdict_is_made_and_where_it_leads() -> No
         pilot.app.may_judge.set()  # type: ignore[attr-defined]
         await judged(pilot, screen)
         await pilot.pause()
-        first = screen.header.render_line(0).text
-        assert first.endswith("B evidence  3 why") and "judged" not in first
+        first, last = screen.header.render_line(0).text, screen.header.render_line(screen.header.size.height - 1).text
+        assert first.endswith("B evidence  3 why") and "judged" not in first  # the verdict fills its row
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: last != screen.header.render_line(1).text)
+        assert screen.header.render_line(1).text.endswith("B evidence  3 why")
+        assert "why" not in screen.header.render_line(0).text
 
 
 async def test_the_header_says_that_there_is_no_suspect() -> None:

@@ -108,6 +108,21 @@ async def test_the_chart_fits_every_terminal(
         assert picture and len(picture.rows) == pane.chart_size[1]
 
 
+@pytest.mark.parametrize(
+    ("verdict", "name"),
+    [
+        ("rank 4 in train: took takes 300 where its peers need 102, from iteration 30 on.", "took"),
+        ("The whole job in train, iteration 9: the lr jumps from 0.1 to 9.", "lr"),
+        ("rank 4 in train: it raised its own error: took 4 s.", "loss"),
+    ],
+)
+async def test_the_series_that_the_verdict_is_about_is_drawn_first(job: Path, verdict: str, name: str) -> None:
+    async with charted(job) as (_, screen, pane):
+        screen.ruling = screen.ruling._replace(sentence=verdict)
+        names = [gauge.name for gauge in pane.shown]
+        assert names[pane._telling(names)] == name
+
+
 async def test_a_band_names_who_lies_outside(job: Path) -> None:
     async with charted(job) as (pilot, _, pane):
         await choose(pilot, pane, "took")
