@@ -7,9 +7,7 @@ here.
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
-import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
@@ -17,6 +15,8 @@ from concurrent.futures import TimeoutError as NotYet
 from concurrent.futures.process import BrokenProcessPool
 from threading import Event
 from typing import TypeVar
+
+from l4tui.engine.children import begin, spawning
 
 WAIT = 0.05  # seconds between two looks at `stop`
 CONNECT = 10.0  # seconds in which a scheduler answers
@@ -122,9 +122,7 @@ class Workers:
             self.jobs = max(len(client.scheduler_info()["workers"]), 1)
             executor: Executor = client.get_executor()
             return executor
-        # never fork: the reader thread is not the only one
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_begin, initargs=(self.niceness,))
+        return ProcessPoolExecutor(self.jobs, spawning(), initializer=_begin, initargs=(self.niceness,))
 
     def close(self, wait: bool = False) -> None:
         """End the workers; without `wait` what they are still at is of no use any more."""
@@ -149,6 +147,6 @@ def _words(error: Exception) -> str:
 
 
 def _begin(niceness: int) -> None:
-    """Leave Ctrl-C to the process that owns the pool, and the processor to who is waited for."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Leave the processor to who is waited for."""
+    begin()
     os.nice(niceness)

@@ -6,10 +6,8 @@ itself. It lives as long as its owner: what it has imported (sklearn: 1.3 s of C
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
-import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -17,6 +15,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import NamedTuple
 
+from l4tui.engine.children import begin, spawning
 from l4tui.engine.formats import Dialect, Format, Parser
 from l4tui.engine.iterations import FillCache
 from l4tui.engine.opinion import Opinion
@@ -94,7 +93,7 @@ class Referee:
             if self._is_closed:
                 return None
             if self._pipe is None:
-                context = multiprocessing.get_context("spawn")  # never fork: threads are reading
+                context = spawning()
                 ours, theirs = context.Pipe()
                 process = context.Process(target=_serve, args=(theirs,), daemon=True, name="l4tui-referee")
                 process.start()
@@ -136,8 +135,7 @@ def _receive(pipe: Connection) -> tuple[Snapshot, Manner]:
 
 def _serve(pipe: Connection) -> None:
     """Answer one snapshot after the other until the owner is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_owner, name="l4tui-owner", daemon=True).start()
+    begin()
     silent = os.open(os.devnull, os.O_RDWR)
     for fd in (1, 2):  # the terminal belongs to the screen
         os.dup2(silent, fd)
@@ -161,11 +159,3 @@ def _serve(pipe: Connection) -> None:
             os.nice(max(NICENESS - os.nice(0), 0))
         except OSError:
             return
-
-
-def _end_with_owner() -> None:
-    """End at once when the owner has ended, however: a judgement may go on for minutes."""
-    owner = multiprocessing.parent_process()
-    if owner is not None:
-        owner.join()
-        os._exit(1)

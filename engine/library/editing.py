@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from l4tui.engine.children import spawning
 from l4tui.engine.library.loading import USER_FILE, load, read_patterns, user_directory
 from l4tui.engine.library.pattern import LONGEST_TEXT, Pattern, PatternError
 
@@ -27,7 +27,7 @@ def check(pattern: Pattern, lines: Sequence[str] = ()) -> Check:
 
     Runs in a process of its own, which is ended after `SECONDS`.
     """
-    context = multiprocessing.get_context("spawn")
+    context = spawning()
     ours, theirs = context.Pipe(duplex=False)
     job = (pattern.regex.pattern, pattern.samples, pattern.rejects, (*lines, *hostile(pattern.regex.pattern)))
     worker = context.Process(target=_run, args=(theirs, job), daemon=True)

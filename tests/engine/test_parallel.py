@@ -1,6 +1,8 @@
 """Many processes read what one reads: the same columns, also when a worker dies or the reading is stopped."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -160,3 +162,26 @@ def test_a_file_that_is_cut_while_it_is_parted_is_handed_over_whole(tmp_path, mo
     (task,) = ranges.tasks_of([one], end, 2, ())
     assert task.ranges == (one,)
     assert list(ranges.mapped(task)) == []  # stepped over: whoever follows the file has told of it
+
+
+OWNER = """
+import os, sys, threading
+from l4tui.engine.parallel import Workers
+from tests.engine.test_parallel import slept
+if __name__ == "__main__":
+    workers = Workers(1)
+    running = workers.run(slept, [0.0, 3600.0], threading.Event())
+    next(running)
+    print(*workers._executor._processes, flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_workers_end_though_their_owner_was_killed(tmp_path: Path) -> None:
+    script = tmp_path / "owner.py"
+    script.write_text(OWNER)
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    # ends when all who hold the pipe have: the owner, and the workers that it has left behind
+    done = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, env=env, timeout=120)
+    assert done.returncode == -9
+    assert done.stdout.split()
