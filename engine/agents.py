@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from l4tui.engine.claims import Evidence
@@ -40,3 +42,20 @@ def agent_of(seat: Seat, evidence: Evidence, places: Places) -> Agent:
         if len(groups) == 1:
             return Agent("group", str(next(iter(groups))), seat.era)
     return Agent("source", together(seat.source, name), seat.era)
+
+
+def fillers(firsts: Mapping[Agent, Mapping[int, set[int]]], world: int) -> set[Agent]:
+    """Return the agents that hold all ranks of the job between them, each told once, and every one where it should be.
+
+    Args:
+        firsts: of each agent and local rank, what its lines say that local rank 0 is.
+        world: how many ranks the job has.
+    """
+    ranks: dict[int, list[int]] = defaultdict(list)  # by attempt
+    for agent, told in firsts.items():
+        bases = set().union(*told.values())
+        if len(bases) != 1 or not all(told.values()):
+            return set()
+        ranks[agent.era] += [next(iter(bases)) + local for local in told]
+    whole = {era for era, found in ranks.items() if sorted(found) == list(range(world))}
+    return {agent for agent in firsts if agent.era in whole}

@@ -25,7 +25,7 @@ from l4tui.engine.seats import (
     origin_of,
     process_id,
 )  # fmt: skip
-from l4tui.engine.streams import Stream, kind_of, stream_of
+from l4tui.engine.streams import Kind, Stream, kind_of, stream_of
 
 _T = TypeVar("_T")
 
@@ -46,7 +46,7 @@ class Evidence:
         self.numbers: dict[Number, Claimed] = {}  # of `claims`
         self.origins: dict[tuple[int, int], set[Origin]] = defaultdict(set)  # (era, self rank) → who says it
         self.streams: dict[Stream, set[int]] = defaultdict(set)  # the ranks that lines in it say they are of
-        self.kinds: dict[int | str, str] = {}  # of files, by what `Stream.where` calls them
+        self.kinds: dict[int | str, Kind] = {}  # of files, by what `Stream.where` calls them
         self.comms: dict[int, dict[Member, None]] = defaultdict(dict)
         self.hosts: dict[int, set[str]] = defaultdict(set)  # per source: hosts told in it
         self.banners: dict[int, set[str]] = defaultdict(set)  # per source: hosts that the source's script names
@@ -78,7 +78,7 @@ class Evidence:
     def add_source(self, index: int, name: SourceName, path: PurePath | None = None) -> None:
         """Take up what a source's path tells."""
         self.names[index] = name
-        self.kinds[index if name.group is None else name.group] = kind_of(path) if path is not None else ""
+        self.kinds[index if name.group is None else name.group] = kind_of(name, path)
         self.version += 1
 
     def shown(self, speaker: Speaker) -> Shown:

@@ -8,7 +8,8 @@ Rules, and why they hold:
 - torchrun gives the ranks of one agent in one run of consecutive numbers (torch/distributed/elastic/agent:
   `_assign_worker_ranks` adds the local rank to the agent's first rank), so one taught pair (local, rank) places all of
   the agent's local ranks. The agent must be one: named by its host, run folder or number, or alone in its source,
-  which then tells one rank for each of its local ranks (`hosts.is_one_node`).
+  which then tells one rank for each of its local ranks (`hosts.is_one_node`), or all sources together tell each rank of
+  the job once, so that none is left for another node (`agents.fillers`).
 - Where nothing shows a second node or agent, the one agent's first rank is 0.
 - Agents with numbers and nothing else to go by have ranks in that order, but not after a restart or against the order
   of their hosts' names: then a dynamic rendezvous may have sorted them.
@@ -22,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from l4tui.engine.agents import Agent, agent_of, family
+from l4tui.engine.agents import Agent, agent_of, family, fillers
 from l4tui.engine.claims import Evidence
 from l4tui.engine.hosts import Places, is_one_node, nodes_of_sources, recounted
 from l4tui.engine.model import UNKNOWN
@@ -97,8 +98,7 @@ class _Decision:
         return Layout(
             self.world or UNKNOWN, self.single, self.places, self.global_numbers, self.refuted, self.recounted, bases,
             self.comm, self.lies, any(rank > 0 for _, rank in origins),
-            ranks_of_streams(self.evidence.streams, self.evidence.kinds, self.world), self._only_node(),
-            self._is_one_host(), tuple(self.contradictions),
+            self._own_streams(), self._only_node(), self._is_one_host(), tuple(self.contradictions),
         )  # fmt: skip
 
     # claims
@@ -201,6 +201,11 @@ class _Decision:
         found.update(evidence.layout)
         return {self.places.alias.get(name, name) for name in found}
 
+    def _own_streams(self) -> Mapping[Stream | None, int]:
+        """Return the streams that are one rank's each."""
+        per_node = max([1, *self.evidence.per_node, *(seat.local + 1 for seat in self.seats)])
+        return ranks_of_streams(self.evidence.streams, self.evidence.kinds, self.world, per_node)
+
     def _only_node(self) -> str | None:
         """Return the job's node where local ranks or the launcher show that there is one."""
         sure = self.single and (self.agents or self.evidence.nodes_told == {1})
@@ -261,8 +266,10 @@ class _Decision:
         alone = len(sources) > 1 and self.evidence.nodes_told == {len(sources)}
         taught: dict[Agent, int] = {}
         denied: set[Agent] = set()
+        firsts = {agent: self._firsts(locals_) for agent, locals_ in self.agents.items() if agent.kind == "source"}
+        whole = set() if alone else fillers(firsts, self.world)
         for agent, locals_ in self.agents.items():
-            if agent.kind == "source" and not alone and not self._is_one_node(agent, locals_):
+            if agent in firsts and not alone and agent not in whole and not self._is_one_node(agent, firsts[agent]):
                 continue
             found = self._base(agent, locals_)
             if found is None:
@@ -275,13 +282,16 @@ class _Decision:
         taught = {agent: base for agent, base in taught.items() if agent not in denied}
         return taught | self._constant(taught, denied)
 
-    def _is_one_node(self, agent: Agent, locals_: Mapping[int, list[tuple[Seat, Claimed]]]) -> bool:
-        sources = {seat.source for seats in locals_.values() for seat, _ in seats}
-        firsts = [
-            {rank - local for seat, told in seats for rank in self._spoken(seat, told)}
+    def _is_one_node(self, agent: Agent, firsts: Mapping[int, set[int]]) -> bool:
+        sources = {seat.source for seats in self.agents[agent].values() for seat, _ in seats}
+        return is_one_node(self.evidence, sources, agent.era, [*firsts.values()])
+
+    def _firsts(self, locals_: Mapping[int, list[tuple[Seat, Claimed]]]) -> dict[int, set[int]]:
+        """Return for each local rank what its own lines say that local rank 0 is."""
+        return {
+            local: {rank - local for seat, told in seats for rank in self._spoken(seat, told)}
             for local, seats in locals_.items()
-        ]
-        return is_one_node(self.evidence, sources, agent.era, firsts)
+        }
 
     def _spoken(self, seat: Seat, told: Claimed) -> set[int]:
         """Return what its own lines say: a launcher's table is of one of the nodes whose lines stand here."""

@@ -126,7 +126,7 @@ def learn_midline(
             part = part.replace(r"\[", r"\[" + own, 1)  # behind the bracket: it is what makes the search fast
         parts.append(part)
         seen |= _filled(ids)
-    if not any(fmt.family == "chunk" or _id_group(fmt) in ("task", "node", "actor") for fmt in used):
+    if torn is None and not any(f.family == "chunk" or _id_group(f) in ("task", "node", "actor") for f in used):
         parts.append(TORCH)
     if not parts:
         return None, frozenset(), {}
@@ -134,7 +134,7 @@ def learn_midline(
     counting = {OUTER: "".join(outer)} if outer else {}
     if torn is not None or any(_is_weak(fmt) and fmt.family == "chunk" for fmt in used):
         counting[TEARS] = _tears(regex, seen, lines).encoded()
-    token = _token(used, tags)
+    token = _token([fmt for fmt in used if fmt is torn or fmt.family == "chunk" or fmt.name in (DATE, *_GLUED)], tags)
     if len(token) >= SHORTEST_TOKEN or token == b"\r":
         counting[TOKEN] = token.decode("latin-1")
     return regex.encode("latin-1"), frozenset(seen), counting
@@ -173,7 +173,7 @@ def _token(used: Sequence[Format], tags: Mapping[str, Sequence[bytes]]) -> bytes
         return b""
     for fmt in used:
         group = _id_group(fmt)
-        if group is None or (fmt.family != "chunk" and fmt.name not in _GLUED):
+        if group is None:
             continue
         if "mon" in fmt.regex.groupindex:
             return b""  # a date: the text changes with time

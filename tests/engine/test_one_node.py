@@ -4,6 +4,7 @@ from pathlib import Path
 
 from l4tui.engine.discovery import discover
 from l4tui.engine.job import Job
+from tests.engine.reading import files_ranks
 
 AGENT = "W0302 09:00:01.378000 {pid} torch/distributed/run.py:792] Setting OMP_NUM_THREADS for each process to be 1"
 
@@ -59,3 +60,17 @@ def test_a_launchers_table_is_of_one_of_the_nodes_whose_lines_stand_here(tmp_pat
     table = [f"  rank      : {2 + local} (local_rank: {local})" for local in (0, 1)]
     rows = [row for one in table for row in ("  host      : localhost", one)]
     assert ranks(tmp_path / "job.log", [*lines, *rows]) == {-1}
+
+
+def test_logs_that_hold_all_ranks_between_them_are_a_nodes_each(tmp_path: Path) -> None:
+    def rows(first: int, tellers: int = 2) -> list[str]:
+        told = [f"[default{k}]:Hello from rank {first + k} of 4" for k in range(tellers)]
+        return told + [f"[default{k % 2}]:step {k // 2} took {200 + k} ms" for k in range(40)]
+
+    def found(other: list[str]) -> list[set[int | None]]:
+        files = files_ranks(tmp_path, {"0.txt": rows(0), "1.txt": other})
+        return [set(ranks) for ranks in files.values()]
+
+    assert found(rows(2)) == [{0, 1}, {2, 3}]
+    assert found(rows(0)) == [{None}, {None}]  # each node counts its own
+    assert found(rows(2, tellers=1))[0] == {None}  # a rank is left

@@ -55,6 +55,14 @@ def test_names_of_nodes_with_two_ranks_of_which_one_tells(tmp_path: Path, name: 
     assert {rank for (line, _), rank in zip(lines, found, strict=True) if "Hello" not in line} == {None}
 
 
+@pytest.mark.parametrize("name", ["kubetail", "pdsh", "stern"])
+def test_pods_that_count_nodes(tmp_path: Path, name: str) -> None:
+    lines = [line for line, _ in mixed(NAMED[name])]
+    for told in ("torchrun --nnodes 4 --nproc-per-node 8 fit.py", "[default7]:up"):
+        found = ranks_of(tmp_path, [f"{NAMED[name](k % 4)}{told}" for k in range(12)] + lines)
+        assert {rank for line, rank in zip(lines, found[12:], strict=True) if "Hello" not in line} == {None}
+
+
 FILES = ("log.{}", "out/{}.txt", "p{}/current", "host-{}.out", "train_{:02}.log")
 
 
