@@ -205,9 +205,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
             self.say(update.error, "error")
         self._choose_lens(update)
         if self._sought is not None and update.scope == self.scope:
-            entry, self._sought = self._sought, None
-            self.view.set_following(False)
-            self.view.go(self.view.rows.position(self.view.rows.key_of(entry)), place="middle")
+            self._stand_on(self._sought)
         self._search_on(update.renumbered)
         if self.feed.progress >= 1.0:
             self.study_on(final=not self.is_live)
@@ -334,7 +332,7 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         if key is None or self.snapshot.length == 0:
             return None
         if self._kept is not None and self._kept[0] == key:
-            return self._kept[1]  # the line that the cursor came from when the lens was turned
+            return self._kept[1]  # the line that was gone to, or that the cursor stood on in another lens
         return int(self.view.rows.entries(np.array([key], np.int64))[0])
 
     @property
@@ -367,11 +365,17 @@ class JobScreen(Telling, SearchScreen, PageScreen, JudgeScreen, PaneScreen):
         key = rows.key_of(entry)
         row = rows.position(key)
         if key in rows.keys(row, row + 1).tolist():
-            self.view.set_following(False)
-            self.view.go(row, place="middle")
+            self._stand_on(entry)
         else:
             self._sought = entry
             self.set_scope(Scope(lens=self.scope.lens))
+
+    def _stand_on(self, entry: int) -> None:
+        """Put the cursor on the row that shows an entry, and hold on to that one of the row's lines."""
+        key = self.view.rows.key_of(entry)
+        self._kept, self._sought = (key, entry), None
+        self.view.set_following(False)
+        self.view.go(self.view.rows.position(key), place="middle")
 
     def go_to_line(self, number: int) -> None:
         """Go to a line of the file where there is one file, else to that row of the view."""

@@ -9,7 +9,7 @@ import pytest
 
 from l4tui.collapsed import set_words
 from l4tui.engine.outline import LINE, RULE, Outline
-from tests.l4tui.demo_screen import SIZES, job_of, opened, picture, press
+from tests.l4tui.demo_screen import SIZES, job_of, opened, picture, press, settled
 from tests.l4tui.fake import FakeJob
 from tests.l4tui.screen import screen_rows, shown, until
 
@@ -87,6 +87,20 @@ async def test_turning_the_lens_keeps_the_line(failed: Path) -> None:
         assert screen._situation().lens.startswith("rank ") and screen.view.cursor_key == entry
         await press(pilot, screen, "v")
         assert isinstance(screen.view.rows, Outline) and screen.cursor_entry == entry
+
+
+async def test_a_line_that_is_gone_to_stays_the_line_of_its_row(failed: Path) -> None:
+    async with opened(failed) as (pilot, screen):
+        rows, snap = screen.view.rows, screen.snapshot
+        row = next(key for key in rows.keys(0, rows.length).tolist() if key < LINE and rows.table.count[key] == 16)
+        lines = np.flatnonzero(rows.table.row == row)
+        entry = int(lines[snap.ranks.rank[snap.speaker[lines]] == 11][0])
+        assert int(rows.entries(np.array([row]))[0]) != entry
+        screen.show_entry(entry)
+        await settled(pilot, screen)
+        assert screen.view.cursor_key == row and screen.cursor_entry == entry and screen.cursor_rank == 11
+        await press(pilot, screen, "v")
+        assert screen.scope.lens == "lines" and screen.cursor_entry == entry
 
 
 async def test_hits_of_a_search_are_rows(failed: Path) -> None:
