@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.evidence.case import Case, excerpt, first_rows
+from l4tui.engine.evidence.deaths import deaths
 from l4tui.engine.evidence.figures import Figures
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.finite import spots
@@ -63,7 +64,7 @@ def _common_error(case: Case) -> list[Finding]:
         if s.pattern.blames is Blames.WRITER and s.rank not in after:
             by_pattern[s.pattern.id].append(s)
     labelled = any(s.rank >= 0 for told in by_pattern.values() for s in told)
-    named = named_first(case)
+    named = set(named_first(case)) | {d.rank for d in deaths(case) if d.is_root and d.rank >= 0}
     out = []
     for told in by_pattern.values():
         ranks = {s.rank for s in told if s.rank >= 0}

@@ -109,11 +109,26 @@ def _lacks_warning(case: Case) -> list[Finding]:
         if len(told) < MOST * total or not 0 < len(others) <= FEW * total or spoke.intersection(others):
             continue
         if all(_ended_before(case, r, list(told.values())) for r in others):
-            if progress_gap.judge(case):
+            if progress_gap.judge(case) or not _is_due(case, others, list(told.values())):
                 return []
             words = f"says nothing while {len(told)} peers warn: {excerpt(j.text(next(iter(told.values()))))}"
             return [_stuck(case, r, Strength.STRONG, words) for r in others]
     return []
+
+
+def _is_due(case: Case, silent: list[int], rows: list[int]) -> bool:
+    """Tell whether the silent should have written what all others wrote in these rows, or may be about to.
+
+    They should when the job ended, when its log goes on since, or when they had been silent before; long is more than
+    the others lie apart.
+    """
+    j = case.journal
+    times = j.clock[np.array(rows)]
+    lasts = j.clock[[int(case.rows_of(r)[-1]) for r in silent]]
+    if case.roles(Role.CASCADE, Role.TEARDOWN, Role.INITIATING) or NO_TIME in (*times, *lasts):
+        return True
+    since, before = int(j.clock[case.mask].max()) - int(times.max()), int(times.min()) - int(lasts.max())
+    return max(since, before) > max(AHEAD * int(np.ptp(times)), LEAST_GAP_NS)
 
 
 def _ended_before(case: Case, rank: int, rows: list[int]) -> bool:
@@ -296,7 +311,7 @@ def _early(case: Case, lives: dict[int, Life]) -> list[int]:
     return [
         rank
         for rank, life in lives.items()
-        if (rank in case.marks and last_mark - case.marks[rank][0] > LEAST_GAP)
+        if (rank in case.marks and last_mark - max(case.marks[rank][0], life.marked) > LEAST_GAP)
         or (life.last_time != NO_TIME and last_time - life.last_time > LEAST_GAP_NS)
     ]
 
@@ -344,7 +359,7 @@ def _behind(case: Case, life: Life, others: list[Life]) -> Strength:
     """Compare the end of one stream with the ends of the others, in iterations, else in time."""
     marks = [case.marks[o.rank][0] for o in others if o.rank in case.marks]
     if life.rank in case.marks and len(marks) >= len(others) * MOST:
-        ends, last = np.array(marks), case.marks[life.rank][0]
+        ends, last = np.array(marks), max(case.marks[life.rank][0], life.marked)  # it may mark in other words
         strides = max(1, int(np.median(ends)) // 50)
         gap = int(np.quantile(ends, 0.25)) - last
         if gap <= max(LEAST_GAP, strides):

@@ -55,3 +55,10 @@ def test_a_file_server_that_answers_again_failed_nothing() -> None:
 def test_who_writes_now_and_then_is_missed_after_a_longer_time(last: int, ranks: list[int]) -> None:
     lines = [x for x in steps(range(8), 40) if x.rank != 5 or (x.iteration <= last and x.iteration % 10 < 3)]
     assert accused(lines) == ranks
+
+
+@pytest.mark.parametrize(("gap", "ranks"), [(0, []), (60, [5])], ids=["it may be about to", "silent since long"])
+def test_who_lacks_a_warning_that_others_write_just_now(gap: int, ranks: list[int]) -> None:
+    lines = [said(r, f"device of rank {r} is ready", 1) for r in range(8)]
+    warned = [said(r, "guessing the device of the barrier", 1 + gap, level=Level.WARNING) for r in range(8) if r != 5]
+    assert accused([*lines, *warned]) == ranks
