@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from l4tui.engine import preview
 from l4tui.engine.backlog import Backlog
+from l4tui.engine.cache import is_keepable
 from l4tui.engine.discovery import Found
 from l4tui.engine.follow import Change, Follower
 from l4tui.engine.options import Options
@@ -72,14 +73,25 @@ class Job(Reading):
         known = sum(reader.at for reader in self.readers)
         if self.options.tail_first and self.store.length == 0:
             self._read_tails(stop, progress or nobody)
+        keeps = cache is not None and is_keepable(self.sources)
         try:
-            self._read_rest(stop, progress, final)
+            self._read_rest(stop, progress, final, keeps)
         finally:
             self._early = None
-        if cache is not None and not stop.is_set():
+        if cache is not None and keeps and not stop.is_set():
             read = sum(reader.at for reader in self.readers)
             if read - known > read * WORTH_KEEPING and (why := keep(self, cache)):
                 self.remarks.append(why)
+        if keeps:
+            self._read_unfinished(stop, final)
+
+    def _read_unfinished(self, stop: threading.Event, final: bool) -> None:
+        """Read last lines without their newline: an index that held one would be another once the line has grown."""
+        with self._together():
+            for reader in self.readers:
+                if reader.holds and (final or reader.is_silent()) and not stop.is_set():
+                    with self._told_of(reader.source.index):
+                        self._read(reader, reader.source.size(), stop, final=True, told=nobody)
 
     def _read_tails(self, stop: threading.Event, progress: Progress) -> None:
         """Read the ends of a large job and show them until all is read; line numbers there are estimates."""
@@ -107,12 +119,13 @@ class Job(Reading):
                 self.generation += 1
             progress(0, total)
 
-    def _read_rest(self, stop: threading.Event, progress: Progress | None, final: bool) -> None:
+    def _read_rest(self, stop: threading.Event, progress: Progress | None, final: bool, holds: bool) -> None:
+        """Read what has not been read; `holds`: last lines without their newline are left."""
         total = sum(reader.size() for reader in self.readers)
         progress = progress or nobody
         if self._is_worth_workers(total):
             fresh = [reader for reader in self.readers if reader.source.feed is None and reader.at == 0]
-            turn = [(reader, reader.size(), final or reader.is_silent()) for reader in fresh]
+            turn = [(reader, reader.size(), not holds and (final or reader.is_silent())) for reader in fresh]
             self._read_by_workers(turn, stop, progress)
             self._workers.close(wait=not stop.is_set())
         done = sum(reader.at for reader in self.readers)
@@ -127,7 +140,7 @@ class Job(Reading):
 
                 to_its_end = source.is_inflated or (final and source.feed is not None)
                 try:
-                    ended = final or reader.is_silent()
+                    ended = not holds and (final or reader.is_silent())
                     self._read(reader, None if to_its_end else source.size(), stop, ended, told)
                 except SourceError as error:
                     self.problems[source.index] = str(error)

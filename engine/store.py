@@ -68,6 +68,8 @@ class Growing:
         if len(places):
             first = int(places.min())
             counts = np.bincount(places - first)
+            if not self._data.flags.writeable:  # of a kept index
+                self._data = self._data.copy()
             self._data[first : first + len(counts)] += counts.astype(self._data.dtype)
 
     def replace(self, values: np.ndarray) -> None:

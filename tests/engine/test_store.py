@@ -88,3 +88,13 @@ def test_entries_that_are_let_go_are_gone_at_once(log: Path) -> None:
         assert column() is None
     finally:
         gc.enable()
+
+
+def test_counts_of_a_kept_index_go_on():
+    kept = np.zeros(4, np.int64)
+    kept.flags.writeable = False  # as what is mapped from a file
+    counts = Growing(np.int64)
+    counts.replace(kept)
+    counts.count(np.array([1, 1, 3]))
+    assert counts.view().tolist() == [0, 2, 0, 1]
+    assert not kept.any()
