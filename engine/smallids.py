@@ -41,6 +41,16 @@ def firsts(ids: Ints) -> tuple[Ints, Ints]:
     return known, first[1:][known]
 
 
+def nth(keys: Ints) -> Ints:
+    """Return for each row how many rows before it have the same key."""
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    out = np.empty(len(keys), np.int64)
+    out[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
+    return out
+
+
 def partners(one: Ints, other: Ints) -> Ints:
     """Return for each known id of `one` in how many known ids of `other` it is met."""
     ones, others = int(one.max(initial=-1)) + 1, int(other.max(initial=-1)) + 1

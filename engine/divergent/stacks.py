@@ -13,8 +13,9 @@ from l4tui.engine.divergence import Divergence
 from l4tui.engine.divergent.naming import divergence, name
 from l4tui.engine.model import LineClass
 from l4tui.engine.peers import OPENINGS, Peers
+from l4tui.engine.smallids import nth
 
-MOST_TRACEBACKS = 2000  # at the end of an attempt
+LAST = 3  # tracebacks of each rank that are looked at for its last one with frames
 SHARE = 0.6  # of the ranks with a traceback that stood at the same place
 FEW = 1 / 3
 _FRAME = re.compile(r'File "([^"]{1,400})", line (\d+), in (\S{1,100})')
@@ -56,7 +57,8 @@ def _stacks(peers: Peers, places: Ints) -> dict[int, Stack]:
     snap, table = peers.snap, peers.table
     lines = np.concatenate(table.entries_of(peers.rows[places]))
     heads = lines[np.isin(snap.plans.line_class[snap.plan[lines]], OPENINGS)]
-    heads = np.unique(snap.record[heads])[-MOST_TRACEBACKS:].astype(np.int64)
+    heads = np.unique(snap.record[heads]).astype(np.int64)
+    heads = np.sort(heads[::-1][nth(snap.rank(heads)[::-1]) < LAST])
     members = snap.entries_of(heads.tolist())
     body = members[snap.plans.line_class[snap.plan[members]] == LineClass.BODY]
     found: dict[int, Stack] = {}

@@ -14,7 +14,7 @@ from l4tui.engine.smallids import firsts
 from l4tui.engine.snapshot import Snapshot
 
 Ids = NDArray[np.int64]
-MOST_SPEAKERS = 4096  # whose prefixes are read
+MOST_SPEAKERS = 1 << 16  # whose prefixes are read
 _PID = re.compile(r"\bpid=(\d+)")
 
 
@@ -56,8 +56,9 @@ def _pids(snap: Snapshot) -> dict[int, int]:
     speakers, first = firsts(snap.speaker)
     known = snap.ranks.rank[speakers] >= 0
     out: dict[int, int] = {}
-    for speaker, entry in zip(speakers[known][:MOST_SPEAKERS].tolist(), first[known][:MOST_SPEAKERS], strict=True):
-        if match := _PID.search(snap.prefix(int(entry))):
+    speakers, first = speakers[known][:MOST_SPEAKERS], first[known][:MOST_SPEAKERS]
+    for speaker, (prefix, _) in zip(speakers.tolist(), snap.split(first.tolist()), strict=True):
+        if match := _PID.search(prefix):
             out.setdefault(int(match[1]), int(snap.ranks.rank[speaker]))
     return out
 

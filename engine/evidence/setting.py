@@ -12,12 +12,14 @@ from l4tui.engine.evidence.case import Case, word_ranks
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.record import Ints
 from l4tui.engine.model import UNKNOWN, Level, LineClass
+from l4tui.engine.smallids import nth
 
 KIND = "setting"
 MOST = 2 / 3  # of the writers must agree
 LEAST = 3  # writers
 REPEATS = 4  # lines of one event per rank that are still said once
-MOST_ROWS = 20_000
+MOST_ROWS = 20_000  # of all ranks, the first ones of each …
+LEAST_EACH = 16  # … however many ranks there are
 MOST_EVENTS = 400
 SHOWN = 2  # rows per rank
 _NO_MESSAGE = [LineClass.TRACEBACK, LineClass.BODY, LineClass.RAISED, LineClass.BLANK]
@@ -57,7 +59,8 @@ def _events(case: Case) -> list[Ints]:
     """Rows per event that most ranks wrote about once before the first iteration."""
     j = case.journal
     early = case.mask & (j.rank >= 0) & (j.iteration < 0) & (j.level <= Level.WARNING)
-    rows = np.flatnonzero(early & ~np.isin(j.line_class, _NO_MESSAGE))[:MOST_ROWS]
+    rows = np.flatnonzero(early & ~np.isin(j.line_class, _NO_MESSAGE))
+    rows = rows[nth(j.rank[rows]) < max(MOST_ROWS // max(len(case.ranks), 1), LEAST_EACH)]
     kind = _merged(case, rows)
     order = rows[np.argsort(kind, kind="stable")]
     kind = np.sort(kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -70,6 +71,13 @@ def test_first_exception_comes_first(tmp_path: Path) -> None:
     assert {d.kind for d in found if d.ranks == (5,)} == {"extra", "missing", "order"}
     elsewhere = next(d for d in found if d.kind == "order")
     assert "train.py:40" in elsewhere.words and "train.py:50" in elsewhere.words
+
+
+def test_who_stood_elsewhere_is_found_among_thousands(tmp_path: Path) -> None:
+    lines = [re.sub(r"^(\d+):", r"[rank\1]:", line) for line in [*trainer(2, 2500), *crash(2500, 5)]]
+    snap = read(tmp_path / "job.log", lines).snapshot()
+    elsewhere = [d for d in survey(snap).found if d.kind == "order" and d.ranks == (5,)]
+    assert ["train.py:40" in d.words for d in elsewhere] == [True]
 
 
 def test_a_late_complaint_of_a_rank_that_went_on(tmp_path: Path) -> None:

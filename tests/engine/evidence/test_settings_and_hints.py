@@ -26,6 +26,16 @@ def test_one_rank_with_another_setting(name: str) -> None:
     assert [f.rank for f in found] == [{"batches": 1, "precision": 5, "layers": 6}[name]]
 
 
+def test_one_rank_with_another_setting_among_thousands() -> None:
+    """Rank after rank, as files of ranks are read: the first 20,000 lines are those of the first 1,400."""
+    ranks = range(2000)
+    lines = [said(r, f"module {k} is ready", stage="init") for r in ranks for k in range(14)]
+    lines += [said(r, f"precision={'fp32' if r == 1800 else 'bf16'} shards=8", stage="init") for r in ranks]
+    lines.sort(key=lambda line: line.rank)
+    found = setting.judge(told([*lines, *steps(ranks, 2)]).case)
+    assert [f.rank for f in found] == [1800]
+
+
 @pytest.mark.parametrize(
     "lines",
     [
