@@ -66,7 +66,7 @@ async def opened(
             assert isinstance(screen, JobScreen)
             await until(pilot, lambda: screen.study is not None and screen.study.snapshot.is_complete, 20)
             await settled(pilot, screen)
-            if judge is None and ruling is None:  # the header says so as long as nobody has judged
+            if judge is None and ruling is None and screen.snapshot.length:  # the header says that it is being judged
                 screen._look_round()
                 await until(pilot, lambda: screen.ruling.version >= 0)
             yield pilot, screen
