@@ -81,6 +81,13 @@ class Axis(NamedTuple):
         return float("nan") if clock == NO_TIME else (clock - self.begin) / SECOND
 
 
+def telling(names: Sequence[str], verdict: str) -> int:
+    """Find the series that a verdict is about ("rank 5 in train: forward takes …"), else a loss, else the first."""
+    told = verdict.partition(": ")[2].removeprefix("the ").lower()
+    about = [name for name in names if told.startswith(f"{name.lower()} ")]
+    return names.index(max(about, key=len) if about else next((n for n in names if "loss" in n.lower()), names[0]))
+
+
 class Gauges:
     """Reads series in slices; one thread reads, any thread asks."""
 

@@ -13,7 +13,7 @@ from textual import on
 from textual.message import Message
 from textual.strip import Strip
 
-from l4tui.gauges import Axis, Gauge, Gauges
+from l4tui.gauges import Axis, Gauge, Gauges, telling
 from l4tui.panes.charting import ChartPane
 from l4tui.panes.plotting import Drawing, Request, make, number
 from l4tui.widgets.bars import Part, bar
@@ -99,18 +99,12 @@ class Shown(ChartPane):
         self.listed = gathered
         names = [gauge.name for gauge in self.shown]
         if not self.is_chosen and names:
-            self.at = self._telling(names)
+            self.at = telling(names, self.host.ruling.sentence)
         elif name in names:
             self.at = names.index(name)
         if first:
             self._look_at_log()
         self.draw()
-
-    def _telling(self, names: list[str]) -> int:
-        """Find the series that the verdict is about ("rank 5 in train: forward takes …"), else a loss."""
-        told = self.host.ruling.sentence.partition(": ")[2].removeprefix("the ").lower()
-        about = [name for name in names if told.startswith(f"{name.lower()} ")]
-        return names.index(max(about, key=len) if about else next((n for n in names if "loss" in n.lower()), names[0]))
 
     @on(Read)
     def _read(self, event: Read) -> None:
