@@ -182,13 +182,11 @@ class Case:
         at = np.searchsorted(j.source[order], np.arange(len(j.sources) + 1))
         for one, name in enumerate(j.sources):
             nodes = {self.node_of(r) for r in present(j.rank[order[at[one] : at[one + 1]]]).tolist()} - {None}
-            named = {n for n in (*j.nodes, *j.node_ranks) if n and n in name}
+            named = {n for n in (*j.nodes, *j.node_ranks) if n and n in name} or {*j.nodes, *j.node_ranks}
             if len(nodes) == 1:
                 out[one] = str(next(iter(nodes)))
             elif len(named) == 1:
                 out[one] = next(iter(named))
-            elif len(set(j.nodes) | set(j.node_ranks)) == 1:
-                out[one] = next(iter(set(j.nodes) | set(j.node_ranks)))
         return out
 
     @cached_property
@@ -231,10 +229,8 @@ class Case:
             return [rank]
         if g.get("node_index") == "0":
             return [int(g["local_rank"])]
-        if "local_rank" in g:
-            rank = self.rank_at(int(g["local_rank"]), sighting.row)
-            return [rank] if rank >= 0 else []
-        return []
+        rank = self.rank_at(int(g["local_rank"]), sighting.row) if "local_rank" in g else UNKNOWN
+        return [rank] if rank >= 0 else []
 
     def user_of(self, pci: str, node: str | None) -> int:
         """Return the rank that uses the GPU at an address of a node, where NCCL told which one each rank has."""
