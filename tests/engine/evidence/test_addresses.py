@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from l4tui.engine.diagnosis import diagnose
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.peer_vote import judge
 from l4tui.engine.evidence.record import Said, journal_of
 from l4tui.engine.evidence.tabled import judge as judge_tables
 from l4tui.engine.homes import find_homes, pci_bus
 from l4tui.engine.library.matching import scan
+from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import Level
 from l4tui.engine.roles import sight
 from tests.engine.evidence.jobs import LIBRARY, said, steps
@@ -96,3 +98,10 @@ def table(step: int, times: list[float], head: str = "forward:") -> list[Said]:
 )
 def test_the_row_that_is_long_in_all_last_tables(lines: list[Said], ranks: list[int]) -> None:
     assert [f.rank for f in judge_tables(case_of(lines))] == ranks
+
+
+def test_votes_are_what_started_it_where_they_are_all_there_is() -> None:
+    lines = [refused(0, 2), refused(5, 2), refused(13, 2), refused(8, 1)]
+    found = diagnose(journal_of(lines, world_size=WORLD, node_ranks=NODES), LIBRARY)
+    votes = [(e.role, e.count) for e in found.events if e.pattern == "nccl.queue-pair"]
+    assert found.blame.nodes[0].node == "n2" and votes == [(Role.INITIATING, 3), (Role.CASCADE, 1)]

@@ -8,12 +8,13 @@ import pytest
 
 from l4tui.engine.discovery import discover
 from l4tui.engine.evidence.from_snapshot import journal_from
+from l4tui.engine.evidence.record import Said
 from l4tui.engine.job import Job
 from l4tui.engine.library.matching import scan
 from l4tui.engine.library.pattern import Role
 from l4tui.engine.model import Level
 from l4tui.engine.roles import sight
-from tests.engine.evidence.jobs import LIBRARY, accused, said, steps, told
+from tests.engine.evidence.jobs import LIBRARY, accused, launcher, said, steps, told
 
 
 def roles_in(folder: Path, text: str) -> set[Role]:
@@ -62,3 +63,9 @@ def test_who_lacks_a_warning_that_others_write_just_now(gap: int, ranks: list[in
     lines = [said(r, f"device of rank {r} is ready", 1) for r in range(8)]
     warned = [said(r, "guessing the device of the barrier", 1 + gap, level=Level.WARNING) for r in range(8) if r != 5]
     assert accused([*lines, *warned]) == ranks
+
+
+def test_one_crash_whose_rank_a_launcher_names_is_not_the_whole_job() -> None:
+    crash = Said("*** SIGSEGV (@0x10) received by PID 11 (TID 11) on cpu 3; stack trace: ***", level=Level.ERROR)
+    assert accused([crash, launcher("task 0 failed: exit 139 (SIGSEGV)")]) == [0]
+    assert told([crash]).blame.scope == "job"
