@@ -188,3 +188,13 @@ def test_odd_files_do_no_harm(text: str, tmp_path: Path) -> None:
         for cut in range(0, len(whole), 17):
             path.write_text(whole[:cut] + "\x00é;,[" + whole[cut:])
             read_outside(str(path), [kind])
+
+
+def test_a_named_pipe_is_left_to_who_reads_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "job.log"
+    os.mkfifo(path)
+    both = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    os.write(both, b"more\n")
+    assert read_outside(str(path)) is None
+    assert os.read(both, 100) == b"more\n"
+    os.close(both)
