@@ -71,10 +71,12 @@ class OpenFile:
             POOL.release(self)
 
     def size(self) -> int:
-        """Return the bytes in the file now."""
+        """Return the bytes in the file now; raises SourceError."""
         fd = POOL.acquire(self)
         try:
             return os.lseek(fd, 0, os.SEEK_END)  # a tenth of fstat's cost; pread never uses the position
+        except OSError as error:  # a network file system whose server has lost the file
+            raise SourceError(f"{self.path}: {reason(error)}") from error
         finally:
             POOL.release(self)
 

@@ -1,6 +1,7 @@
 """Bytes from files, pipes and compressed files."""
 
 import bz2
+import errno
 import gzip
 import importlib.util
 import lzma
@@ -215,3 +216,16 @@ def test_sources_reach_worker_processes(tmp_path):
     read(source)
     with get_context("spawn").Pool(1) as pool:
         assert pool.apply(_read_elsewhere, (pickle.dumps(source),)) == TEXT[:5]
+
+
+def test_a_file_that_its_server_has_lost_is_a_problem_of_the_source(tmp_path, monkeypatch):
+    path = tmp_path / "job.log"
+    path.write_bytes(TEXT)
+    source = open_path(str(path))
+
+    def stale(*_: object) -> int:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(descriptors.os, "lseek", stale)
+    with pytest.raises(SourceError, match="stale file handle"):
+        source.size()
