@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from l4tui.engine.drain import Drain
 
+_BAR = re.compile(rb"%\|[^|]{0,999}\|")
 MOST_COMPARED = 10_000_000  # words compared, about 0.2 µs each: random words would cost hours
 
 
@@ -98,7 +100,9 @@ class Events:
 
 
 def template_text(shape: bytes) -> str:
-    """Return a shape as Drain's input: numbers as `<*>`, at most 100 words."""
+    """Return a shape as Drain's input: numbers, and how full a bar is drawn, as `<*>`; at most 100 words."""
+    if b"%|" in shape:
+        shape = _BAR.sub(b"%|<*>|", shape)
     words = shape.decode("utf-8", "replace").split()
     return " ".join(word if word == "<*>" else _masked(word) for word in words[:100])
 

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from l4tui.engine.evidence.record import Journal
 from l4tui.engine.library.pattern import Blames
 from l4tui.engine.model import UNKNOWN
 from l4tui.engine.roles import Sighting
+from l4tui.engine.smallids import present, stable_order
 
 PLACES = ("slurm.task-died", "mpirun.rank-died", "hydra.terminated", "pals.rank-ended")  # ends of tasks on a node
 BESIDE = 6  # rows between two lines of one block
@@ -85,7 +88,7 @@ def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
         if rank >= 0 and len(buses) == 1:  # who lists several tells of the machine, not of its own
             users[next(iter(buses))].add(rank)
     _settle(node, told, hosts)
-    _seat_tasks(journal, node, placed)
+    _seat(journal, node, placed)
     return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None, listed, dict(users))
 
 
@@ -117,6 +120,12 @@ def _hosts(s: Sighting) -> set[str]:
     return {s.groups[key] for key in keys if key in s.groups}
 
 
+def _seat(journal: Journal, node: dict[int, str], placed: dict[int, str]) -> None:
+    """Place ranks by what launchers say of tasks, then beside their mates."""
+    _seat_tasks(journal, node, placed)
+    _seat_mates(journal, node)
+
+
 def _seat_tasks(journal: Journal, node: dict[int, str], placed: dict[int, str]) -> None:
     """Take tasks for ranks where no other rank is known and no node of a rank is known otherwise."""
     if max(journal.world_size - 1, *journal.ranks[-1:], 0) > max(placed, default=0):
@@ -124,6 +133,25 @@ def _seat_tasks(journal: Journal, node: dict[int, str], placed: dict[int, str]) 
     if all(journal.node_of.get(rank, name) == name for rank, name in placed.items()):
         for rank, name in placed.items():
             node.setdefault(rank, name)
+
+
+def _seat_mates(journal: Journal, node: dict[int, str]) -> None:
+    """Ranks of a source that holds one process of each local rank are mates: the node of some is that of all."""
+    known = {**node, **journal.node_of}
+    lost = [int(rank) for rank in journal.ranks if int(rank) not in known]
+    if not lost or not known:
+        return
+    order = stable_order(journal.source)
+    bounds = np.searchsorted(journal.source[order], np.arange(len(journal.sources) + 1))
+    for source in sorted({int(one) for rank in lost for one in present(journal.source[journal.rows_of(rank)])}):
+        rows = order[bounds[source] : bounds[source + 1]]
+        rows = rows[journal.rank[rows] >= 0]
+        mates, at = np.unique(journal.rank[rows], return_index=True)
+        seats = journal.local_rank[rows[at]]
+        places = {known[rank] for rank in mates.tolist() if rank in known}
+        if len(places) == 1 and (seats >= 0).all() and len(np.unique(seats)) == len(mates) > 1:
+            for rank in mates.tolist():
+                node.setdefault(rank, next(iter(places)))
 
 
 def spread(words: str) -> list[int]:

@@ -44,7 +44,7 @@ class Sighting:
 def sight(journal: Journal, hits: Sequence[Hit]) -> list[Sighting]:
     """Give every hit its writer and its role; source lines of tracebacks are left out."""
     hits = _in_context(journal, hits)
-    told = _table_ranks(hits)
+    told = _table_ranks(journal, hits)
     progress = Progress(journal, [h.row for h in hits if h.pattern.role is not Role.CONTEXT])
     found: list[Sighting] = []
     for hit in hits:
@@ -97,15 +97,16 @@ def _is_source_line(hit: Hit) -> bool:
     return hit.pattern.role is Role.INITIATING and indented
 
 
-def _table_ranks(hits: Sequence[Hit]) -> dict[int, int]:
-    """Rows of the agent's table and the rank that its last "rank :" line names."""
+def _table_ranks(journal: Journal, hits: Sequence[Hit]) -> dict[int, int]:
+    """Rows of the agent's table and the rank that its last "rank :" line names, in the same source."""
     told: dict[int, int] = {}
-    last, at = UNKNOWN, -TABLE_REACH
+    last, at, source = UNKNOWN, -TABLE_REACH, UNKNOWN
     for hit in hits:
         if hit.pattern.id == "elastic.table-rank":
-            last, at = int(hit.groups["rank"]), hit.row
-        elif last >= 0 and hit.row - at < TABLE_REACH and hit.text.startswith("  "):
-            told[hit.row] = last
+            last, at, source = int(hit.groups["rank"]), hit.row, int(journal.source[hit.row])
+        elif last >= 0 and hit.row - at < TABLE_REACH and journal.source[hit.row] == source:
+            if hit.text.startswith("  "):
+                told[hit.row] = last
     return told
 
 

@@ -242,6 +242,7 @@ def _from_frames(case: Case, rows: tuple[int, ...]) -> str | None:
         record = np.flatnonzero(j.record == j.record[row])
         record = record[(record <= row) & (j.rank[record] == j.rank[row])]
         frames = [t for t in j.read(record[:-1][-400:].astype(np.int64)) if t.startswith("  ")]
+        frames += j.text(row).replace('\\"', '"').split("\\n")[1:]  # a traceback in a field of a record
         for stage, regex in _INSIDE:
             if any(regex.search(t) for t in frames):
                 return stage

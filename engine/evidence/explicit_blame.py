@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 
 from l4tui.engine.evidence.case import Case, word_ranks
-from l4tui.engine.evidence.deaths import FATAL_SIGNALS, Death, deaths
+from l4tui.engine.evidence.deaths import NAMES, Death, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.library.pattern import Blames, Pattern, Role
 from l4tui.engine.model import UNKNOWN
@@ -180,12 +180,12 @@ def _death(case: Case, death: Death) -> Finding:
     return Finding(
         KIND,
         Strength.STRONG,
-        f"the launcher saw {who} die from {FATAL_SIGNALS[death.signal]}",
+        f"the launcher saw {who} die from {NAMES[death.signal]}",
         death.rank,
         death.node,
         (death.sighting.row,),
         True,
-        case.iteration_of(death.rank) if death.rank >= 0 else UNKNOWN,
+        case.iteration_stuck(death.rank) if death.rank >= 0 else UNKNOWN,  # its peers went no further
         "",
         cause,
         actions,

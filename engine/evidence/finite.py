@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from l4tui.engine.evidence.case import Case
+from l4tui.engine.model import Level
 
 _BAD = r'(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])'
 _VALUE = re.compile(
     rf'(?P<bad>"{_BAD}"|{_BAD})|(?<![A-Za-z_])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?', re.IGNORECASE
 )
+
+_WORDS = re.compile(r"\b(?:nan|inf|infinite|not finite|non-?finite)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +59,13 @@ def _spots_of(case: Case, bad_shapes: list[int], good_shapes: list[int]) -> list
     for row in good_rows[np.isin(j.iteration[good_rows], list(bad))].tolist():
         good[int(j.iteration[row])].add(int(j.rank[row]))
     return [Spot(i, min(ranks.values()), ranks, frozenset(good[i] - set(ranks))) for i, ranks in bad.items() if i >= 0]
+
+
+def words_about(case: Case, accused: int) -> list[int]:
+    """Return the rows in which a rank warns, in words that no other rank uses, of values that are not finite."""
+    j = case.journal
+    loud = case.mask & (j.level >= Level.WARNING) & (j.level < Level.ERROR) & (j.event >= 0)
+    others = np.unique(j.event[loud & (j.rank >= 0) & (j.rank != accused)])
+    rows = np.flatnonzero(loud & (j.rank == accused) & ~np.isin(j.event, others))
+    telling = [e for e in np.unique(j.event[rows]).tolist() if _WORDS.search(j.text(int(rows[j.event[rows] == e][0])))]
+    return rows[np.isin(j.event[rows], telling)].tolist()

@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from l4tui.engine.evidence.case import Case, excerpt, first_rows, word_ranks
+from l4tui.engine.evidence.deaths import deaths
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.evidence.followers import followers, raised
 from l4tui.engine.library.pattern import Blames, Role
@@ -35,8 +36,16 @@ def judge(case: Case) -> list[Finding]:
         if len({case.node_of(r) for r in case.ranks} - {None}) > 1 or not ranks_there or _stands_alone(found):
             out.append(_of_node(node, found))
             told = {s.rank for s in found if s.rank >= 0 and s.pattern.blames is Blames.NODE}
-            out += [_teller(rank, found) for rank in sorted(told) if len(case.ranks) > 1]  # alone it is only a voice
+            told = told if len(case.ranks) > 1 else set()  # alone it is only a voice
+            out += [_teller(rank, found) for rank in sorted(told or _failed_there(case, node))]
     return out or _last_words(case)
+
+
+def _failed_there(case: Case, node: str) -> set[int]:
+    """Return the one rank of a node of which the launcher says that it failed by itself: an unowned error is its."""
+    ends = {d.rank for d in deaths(case) if d.rank >= 0 and d.code > 0 and not d.signal}
+    there = {rank for rank in ends if case.node_of(rank) == node}
+    return there if len(there) == 1 else set()
 
 
 def _last_words(case: Case) -> list[Finding]:
@@ -135,9 +144,9 @@ def _iteration(case: Case, rank: int, own: Sighting) -> int:
 
 def _teller(rank: int, found: list[Sighting]) -> Finding:
     """The rank that met its node's fault is named with it, below what would accuse the rank itself."""
-    lead = next(s for s in found if s.rank == rank)
+    own = [s for s in found if s.rank == rank] or found
+    lead, rows = own[0], first_rows(own)
     words = f"{word_ranks([rank])} met it: {excerpt(lead.text)}"
-    rows = first_rows(s for s in found if s.rank == rank)
     return Finding(KIND, Strength.WEAK, words, rank, None, rows, True, UNKNOWN, lead.pattern.stage, lead.pattern.cause)
 
 

@@ -11,6 +11,7 @@ from l4tui.engine.blame import Blame
 from l4tui.engine.evidence.case import Case
 from l4tui.engine.evidence.deaths import deaths
 from l4tui.engine.evidence.finding import Finding
+from l4tui.engine.evidence.finite import words_about
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN, Level, LineClass
 from l4tui.engine.roles import HARMLESS, Sighting
@@ -46,7 +47,7 @@ class EventSeen:
 def events_of(case: Case, blame: Blame) -> list[EventSeen]:
     """Return what an engineer should read, initiating events first."""
     roles = _roles(case, blame)
-    for row in _alone(case, blame, roles):
+    for row in (*_alone(case, blame, roles), *_numeric(case, blame)):
         roles[row] = (Role.INITIATING, None)
     grouped: dict[tuple[int, Role, str | None], list[int]] = defaultdict(list)
     for row, (role, pattern) in roles.items():
@@ -150,6 +151,8 @@ def _concerns(case: Case, s: Sighting, accused: set[int], nodes: set[str | None]
         return not ranks or bool(ranks & accused)
     if s.rank >= 0:
         return s.rank in accused or s.pattern.blames is Blames.PROGRESS
+    if blame.lead is not None and blame.lead.kind == "silence" and case.node_at(s.row) is None:
+        return s.pattern.blames is Blames.WRITER  # all others told of something else
     return s.pattern.blames is Blames.NOBODY or case.node_at(s.row) in nodes or not nodes
 
 
@@ -205,6 +208,13 @@ def _alone(case: Case, blame: Blame, roles: Told) -> list[int]:
     rare = told + [int(r) for r in rows if counts[int(j.event[r])] <= RARE and r not in roles]
     texts = j.read(np.array(rare, dtype=np.int64)) if rare else []
     return [r for r, text in zip(rare, texts, strict=True) if not HARMLESS.search(text)]
+
+
+def _numeric(case: Case, blame: Blame) -> list[int]:
+    """What the accused itself says of values that are not finite, where their first one decides."""
+    lead = blame.lead
+    told = lead is not None and lead.kind == "value" and lead.cause == "numerics" and len(blame.accused) == 1
+    return words_about(case, blame.accused[0]) if told else []
 
 
 def line_ranges(case: Case, rows: tuple[int, ...], *, longest: int = LONGEST) -> list[tuple[int, int, int]]:

@@ -18,7 +18,9 @@ from l4tui.engine.smallids import present, stable_order
 
 KIND = "straggler"
 WORK = re.compile(
-    r"data|load|fetch|fwd|forward|comput|local|busy|host|read|prep|batch_(?:gen|cost)|input|collate", re.IGNORECASE
+    r"data|load|fetch|feed|ingest|decod|augment|fwd|forward|comput|local|busy|host|read|prep|"
+    r"batch_(?:gen|cost)|input|collate",
+    re.IGNORECASE,
 )
 NOT_TIME = re.compile(r"loss|norm|lr|rate|mem|rss|tok|sample|acc|ppl|scale|step|iter|epoch|rank|eta|id$", re.IGNORECASE)
 MOST_ROWS = 200_000

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l4tui.engine.evidence.case import Case
+from l4tui.engine.evidence.deaths import aborted_by_peers
 from l4tui.engine.library.pattern import Blames, Role
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+),? in (?P<name>\S+)')
@@ -23,6 +24,8 @@ def victims(case: Case) -> dict[int, int]:
         waits = s.role is Role.CASCADE or s.pattern.blames is Blames.PROGRESS
         if waits and not s.pattern.secondhand and s.rank >= 0 and not s.copied:
             out.setdefault(s.rank, s.row)
+    for rank, row in aborted_by_peers(case).items():
+        out.setdefault(rank, row)
     return out
 
 

@@ -21,6 +21,9 @@ LINES_PER_RANK = 4  # … but of every rank some do, however many ranks there ar
 TOGETHER = 1000  # texts that are searched as one
 SECONDS_PER_PATTERN = 1.0  # a person's pattern that takes longer is left out of the rest of the scan
 
+_TRACEBACK = "Traceback (most recent call last):\\n"
+_FIELD_END = re.compile(r'(?<!\\)"')
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -54,10 +57,24 @@ def scan(journal: Journal, library: Library, clock: Callable[[], float] = time.p
     spent: dict[str, float] = {}
     hits: list[Hit] = []
     for row, text in zip(rows.tolist(), journal.read(rows), strict=True):
-        hit = _first_match(row, text, wanted[int(journal.shape[row])], spent, clock)
+        patterns = wanted[int(journal.shape[row])]
+        raised = raised_in(text)
+        hit = _first_match(row, raised, patterns, spent, clock) if raised else None
+        hit = hit or _first_match(row, text, patterns, spent, clock)
         if hit is not None:
             hits.append(hit)
     return Scan(tuple(hits), tuple(name for name, seconds in spent.items() if seconds > SECONDS_PER_PATTERN))
+
+
+def raised_in(text: str) -> str:
+    """Return the exception of a traceback that stands in a field of a record, its line ends escaped; "" for none."""
+    _, found, rest = text.rpartition(_TRACEBACK)
+    if not found:
+        return ""
+    for line in _FIELD_END.split(rest, maxsplit=1)[0].split("\\n"):
+        if line and not line.startswith((" ", "\\t")):
+            return line.replace('\\"', '"')
+    return ""
 
 
 def _that_may_match(texts: Sequence[str], patterns: Sequence[Pattern]) -> list[list[Pattern]]:

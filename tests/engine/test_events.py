@@ -28,3 +28,10 @@ def test_long_texts_of_other_words_are_compared_for_as_long_as_short_ones(monkey
             found.of(b"first " + b" ".join(b"%c%c" % (97 + k % 26, 97 + (k // 26 + j) % 26) for j in range(words - 1)))
         compared.append(found._compared)
     assert all(5000 < count < 5000 + 200 * 50 for count in compared)
+
+
+def test_the_states_of_a_bar_are_one_event() -> None:
+    events = Events()
+    bars = [f" 0%|{'█' * n}{' ' * (10 - n)}| 0/0 [0:0<0:0, 0.0it/s]".encode() for n in range(11)]
+    assert len({events.of(bar) for bar in bars}) == 1
+    assert events.templates() == ["<*>%|<*>| <*>/<*> [<*>:<*><<*>:<*>, <*>.<*>it/s]"]
