@@ -218,7 +218,8 @@ class Reading:
         reader.is_settled = end >= SETTLED and is_final
         changed = dialect != reader.dialect
         reader.dialect = dialect
-        return changed and reader.at > 0
+        # what was read of text that exists no more is kept, as it was read
+        return changed and reader.at > 0 and not any(source.has_lost for source in self.sources)
 
     def _read_again(self, stop: threading.Event) -> None:
         """Read everything anew up to where it was read: a dialect was found that changes what lines mean."""

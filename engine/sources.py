@@ -187,6 +187,11 @@ class Source:
         return self._extents[-1]
 
     @property
+    def has_lost(self) -> bool:
+        """True when a part of the stream exists no more."""
+        return any(extent.is_lost for extent in self._extents)
+
+    @property
     def is_plain(self) -> bool:
         """True for a file of the file system, which can be rotated or cut; False for pipes and inflated text."""
         return self.feed is None and bool(self.file_path)

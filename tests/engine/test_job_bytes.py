@@ -180,3 +180,22 @@ def test_a_file_that_is_cut_ends_neither_the_reading_nor_what_reads_its_lines(tm
     assert texts[-1].endswith("step 2399 of rank")
     assert "cut" in "".join(text for text in texts if "job.log" in text)
     job.close()
+
+
+def test_another_dialect_does_not_forget_lines_whose_text_is_gone(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_text("starting up\n" * 50)
+    found = discover([str(path)])
+    job = Job(found.choose(0).sources, found=found, follow=True)
+    job.read_all()
+    assert job.snapshot().counts().lines == 50
+    path.write_text("")
+    while not job.poll():
+        job.wait(0.1)
+    with path.open("a") as file:
+        file.writelines(f"[default{n % 4}]:step {n // 4} loss 2.5\n" for n in range(4000))
+    while job.snapshot().counts().lines < 4000:
+        job.poll()
+        job.wait(0.1)
+    assert job.snapshot().counts().lines == 4050
+    job.close()
