@@ -183,19 +183,20 @@ def test_a_file_that_is_cut_ends_neither_the_reading_nor_what_reads_its_lines(tm
 
 
 def test_another_dialect_does_not_forget_lines_whose_text_is_gone(tmp_path):
-    path = tmp_path / "job.log"
-    path.write_text("starting up\n" * 50)
-    found = discover([str(path)])
+    cut, other = tmp_path / "node-0.log", tmp_path / "node-1.log"
+    for path in (cut, other):
+        path.write_text("starting up\n" * 50)
+    found = discover([str(tmp_path)])
     job = Job(found.choose(0).sources, found=found, follow=True)
     job.read_all()
-    assert job.snapshot().counts().lines == 50
-    path.write_text("")
+    assert job.snapshot().counts().lines == 100
+    cut.write_text("")
     while not job.poll():
         job.wait(0.1)
-    with path.open("a") as file:
+    with other.open("a") as file:  # lines that are read otherwise than the first ones were
         file.writelines(f"[default{n % 4}]:step {n // 4} loss 2.5\n" for n in range(4000))
     while job.snapshot().counts().lines < 4000:
         job.poll()
         job.wait(0.1)
-    assert job.snapshot().counts().lines == 4050
+    assert job.snapshot().counts().lines == 4100
     job.close()
