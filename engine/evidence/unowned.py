@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from l4tui.engine.evidence.case import Case, first_rows
+from l4tui.engine.evidence.deaths import TERM, deaths
 from l4tui.engine.evidence.finding import Finding, Strength
 from l4tui.engine.library.pattern import Blames, Role
 from l4tui.engine.model import UNKNOWN
@@ -57,7 +58,7 @@ def _told_to_stop(case: Case) -> list[Finding]:
     if (
         not told
         or not (by_agent or case.is_most(len(writers)))
-        or any(s.pattern.blames is Blames.EXIT for s in case.sightings)
+        or any(d.signal != TERM for d in deaths(case))
     ):
         return []
     return [_finding(told, "it was told to stop from outside, by the scheduler or a person", "scheduler")]

@@ -139,3 +139,13 @@ def test_a_feeder_that_takes_long_is_work() -> None:
             text = f"Iteration {n}, loss = 2.1, feed {feed}.0 ms, sync {140 - feed}.0 ms"
             lines.append(said(r, text, n, marked=True))
     assert accused(lines) == [3]
+
+
+def test_tasks_that_the_scheduler_terminated_were_told_to_stop() -> None:
+    end = ["slurmstepd: error: *** STEP 91.0 ON n0 CANCELLED AT 2026-01-19T07:42:44 ***"]
+    end += ["srun: error: n0: tasks 0,1,2,3: Terminated", "srun: error: n1: tasks 4,5,6,7: Terminated"]
+    found = told([*steps(EIGHT, 30), *map(launcher, end)])
+    assert found.blame.accused == ()
+    assert (found.verdict.cause, found.verdict.stage, found.verdict.iteration) == ("scheduler", "train", 31)
+    first = [end[1].replace("tasks 0,1,2,3: Terminated", "task 2: Exited with exit code 3"), end[0], end[2]]
+    assert told([*steps(EIGHT, 30), *map(launcher, first)]).verdict.cause != "scheduler"
