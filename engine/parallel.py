@@ -129,9 +129,12 @@ class Workers:
         if self._executor is not None:
             if isinstance(self._executor, ProcessPoolExecutor):
                 processes = list((self._executor._processes or {}).values()) if not wait else []
+                results = self._executor._result_queue
                 self._executor.shutdown(wait=wait, cancel_futures=True)
                 for process in processes:  # else Python, when it ends, waits for what they are still at
                     process.terminate()
+                if processes and results is not None:  # and for the rest of a result that one was writing
+                    results._writer.close()  # type: ignore[attr-defined]
             self._executor = None
         if self._client is not None:
             self._client.close()  # type: ignore[attr-defined]
