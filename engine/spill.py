@@ -124,8 +124,10 @@ class Pump:
             self._tell()
 
     def _copy(self, fd: int) -> None:
+        ready = select.poll()  # select() takes no descriptor above 1023: a job of many files has some
+        ready.register(fd, select.POLLIN)
         while not self._stop.is_set():
-            if not select.select([fd], [], [], 0.2)[0]:
+            if not ready.poll(200):
                 continue
             data = os.read(fd, CHUNK)
             if not data:

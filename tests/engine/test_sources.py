@@ -2,6 +2,7 @@
 
 import bz2
 import errno
+import fcntl
 import gzip
 import importlib.util
 import lzma
@@ -100,6 +101,28 @@ def test_zstd(tmp_path):
     path.write_bytes(pack(bytes(300 << 20)))
     inflating = blocks(open_path(str(path)), size=1 << 20)
     next(inflating)  # a bomb is inflated as far as it is read
+
+
+def test_a_pipe_whose_descriptor_is_a_large_number():
+    """A job of more than a thousand files has descriptors that select() does not take."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1400:
+        pytest.skip("too few descriptors are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1400), hard))
+    low, into = os.pipe()
+    high = fcntl.fcntl(low, fcntl.F_DUPFD, 1200)
+    held = [os.dup(low) for _ in range(1200 - low)]  # whatever is opened next is as high
+    try:
+        source = open_pipe(high)
+        with os.fdopen(into, "wb") as file:
+            file.write(TEXT)
+        for fd in (low, high, *held):
+            os.close(fd)
+        assert read(source) == TEXT
+        assert source.problem == ""
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_pipe_is_read_to_its_end():
