@@ -24,6 +24,8 @@ _TOLD = re.compile(
     rb"exit|crash|hang|hung|stuck|stall|timed|slow|late|lag|behind|sent|receiv|want|need|ask|request|assign)"
 )
 MOST_KINDS = 64  # of things said
+THRONG = 128  # numbers of which a sample shows few twice
+TOGETHER = 8  # of them that say one thing
 
 
 class Crew(NamedTuple):
@@ -79,6 +81,13 @@ class Crew(NamedTuple):
             if step is not None:
                 said.setdefault(step[0], set()).add(number)
         return _shared(said.values(), len(set(self.ids)), 0.75)
+
+    def is_throng(self) -> bool:
+        """Say whether they are so many that a sample shows each once or twice, and many say the same things."""
+        distinct = len(set(self.ids))
+        if distinct < THRONG or len(self.ids) > 4 * distinct or rises(self.ids):
+            return False
+        return _shared((set(who) for who in self.kinds()), TOGETHER, 1.0) >= 2
 
     def is_led(self) -> bool:
         """Say whether number 0 talks more than twice as much as any other and repeats what no other says."""

@@ -55,7 +55,10 @@ def _is_somebodys(fmt: Format, some: Sequence[re.Match[bytes]], lines: int) -> b
     if is_somebodys(Hits([], list(some), lines), ids, Hints()):
         return True
     crew = Crew(ids, [match.string[match.end() :] for match in some])
-    return len(ids) >= MANY and (crew.is_about_others() or (len(set(ids)) > 1 and not crew.common() + crew.in_step()))
+    if len(ids) < MANY:
+        return False
+    is_apart = len(set(ids)) > 1 and not crew.common() + crew.in_step() and not crew.is_throng()
+    return is_apart or crew.is_about_others()
 
 
 def _is_imitated(fmt: Format, some: Sequence[re.Match[bytes]], lines: Sequence[bytes]) -> bool:
@@ -74,7 +77,8 @@ def _is_imitated(fmt: Format, some: Sequence[re.Match[bytes]], lines: Sequence[b
     is_torchs = all(m[0].startswith(b"[rank") and m[0][5:6].isdigit() for m in some)  # nobody numbers results so
     if len(distinct) > 1 and (0 not in distinct or fmt.layer == "writer" or (is_a_loop(ids) and not is_torchs)):
         crew = Crew(ids, [message_of(m.string[: m.start()]) + message_of(m.string[m.end() :]) for m in some])
-        if crew.common() < 2 and crew.in_step() < 3:
+        behind = Crew(ids, [message_of(m.string[m.end() :]) for m in some])
+        if crew.common() < 2 and crew.in_step() < 3 and not behind.is_throng():
             return True
     aligned = distinct[-1] - distinct[0] + 1 == len(distinct) and distinct[0] % len(distinct) == 0
     are_pids = distinct[0] >= FAR and len(distinct) > 1 and len(ids) >= MOST * len(lines)
