@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from l4tui.engine.evidence.record import Journal
 from l4tui.engine.library.loading import Library
 from l4tui.engine.library.pattern import Pattern, zero_digits
+from l4tui.engine.smallids import nth
 
 LINES_PER_SHAPE = 4000  # of a flood the first lines count; later ones repeat them …
 LINES_PER_RANK = 4  # … but of every rank some do, however many ranks there are
@@ -105,18 +106,8 @@ def _rows_of(journal: Journal, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
     rows = np.flatnonzero(np.isin(journal.shape, wanted))
     shape = journal.shape[rows].astype(np.int64)
     pair = shape * (int(journal.rank.max(initial=0)) + 2) + journal.rank[rows] + 1
-    of_rank = (journal.rank[rows] >= 0) & (_nth(pair) < LINES_PER_RANK)
-    return rows[of_rank | (_nth(shape) < LINES_PER_SHAPE)].astype(np.int64)
-
-
-def _nth(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many equal keys stand before each."""
-    order = np.argsort(keys, kind="stable")
-    ranked = keys[order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    out = np.empty(len(keys), np.int64)
-    out[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
-    return out
+    of_rank = (journal.rank[rows] >= 0) & (nth(pair) < LINES_PER_RANK)
+    return rows[of_rank | (nth(shape) < LINES_PER_SHAPE)].astype(np.int64)
 
 
 def _first_match(
