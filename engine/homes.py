@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -42,54 +42,75 @@ class Homes:
     users: dict[Bus, set[int]] = field(default_factory=dict)  # by GPU: the ranks that use one at this address
 
 
+class _Told:
+    """What sightings tell of places, taken up one after the other."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.node: dict[int, str] = {}
+        self.address: dict[str, str] = {}
+        self.pids: dict[int, int] = dict(journal.pids)
+        self.told: dict[int, set[str]] = {}
+        self.placed: dict[int, str] = {}  # by launchers, whose numbers are tasks: ranks only where each rank is a task
+        self.hosts: set[str] = set(journal.nodes) | set(journal.node_ranks)
+        self.listed: tuple[str, ...] = ()
+        self.users: dict[Bus, set[int]] = defaultdict(set)
+        self.seats: dict[int, set[Bus]] = defaultdict(set)
+        self._host, self._host_row = "", -BESIDE
+        self._named, self._named_row = UNKNOWN, -BESIDE
+
+    def take(self, s: Sighting) -> None:
+        if s.pattern.id.startswith("fact."):
+            self._fact(s.pattern.id, s.groups, s)
+        else:
+            self._launcher(s.pattern.id, s.groups, s.row)
+        if "own" in s.groups and (own := _node(self._journal, s)):
+            self.address.setdefault(plain_address(s.groups["own"]), own)
+        self.hosts |= _hosts(s)
+
+    def _fact(self, name: str, g: Mapping[str, str], s: Sighting) -> None:
+        """Take up what a program says of itself."""
+        if name == "fact.rank-pid":
+            self.pids[int(g.get("pid", g.get("pid2", "0")))] = int(g.get("rank", g.get("rank2", "0")))
+        elif name == "fact.rank-server":
+            self.node.setdefault(int(g["rank"]), g["host"])
+        elif name == "fact.node-address" and (own := _node(self._journal, s)):
+            self.address.setdefault(plain_address(g["ip"]), own)
+        elif name == "fact.rank-device" and s.rank >= 0:
+            self.users[nccl_bus(g["bus"])].add(s.rank)
+        elif name == "fact.rank-bus" and (at := pci_bus(g["pci"])):
+            self.seats[int(g.get("rank", s.rank))].add(at)
+        elif name == "fact.node-list":
+            self.listed = self.listed or spell(g["hosts"])
+        elif name == "fact.rank-host":
+            self.told.setdefault(int(g["rank"]), set()).add(g["host"])
+
+    def _launcher(self, name: str, g: Mapping[str, str], row: int) -> None:
+        """Take up what agents and launchers say of the ends of processes."""
+        if name == "elastic.table-host":
+            self._host, self._host_row = g["host"], row
+        elif name == "elastic.table-rank" and row - self._host_row < BESIDE:
+            self.node.setdefault(int(g["rank"]), self._host)
+        elif name == "ray.actor-died" and g.get("node_index") == "0":
+            self._named, self._named_row = int(g["local_rank"]), row
+        elif name == "ray.actor-address" and row - self._named_row < BESIDE:
+            self.node.setdefault(self._named, g["host"])
+        elif name in PLACES and "node" in g:
+            self.placed |= dict.fromkeys(spread(g.get("ranks", g.get("rank", ""))), g["node"])
+
+
 def find_homes(journal: Journal, sightings: Sequence[Sighting]) -> Homes:
     """Read addresses, hosts and processes from facts, the agent's tables and launchers' blocks."""
-    node: dict[int, str] = {}
-    address: dict[str, str] = {}
-    pids: dict[int, int] = dict(journal.pids)
-    told: dict[int, set[str]] = {}
-    placed: dict[int, str] = {}  # by launchers, whose numbers are tasks: ranks only where each rank is a task
-    hosts: set[str] = set(journal.nodes) | set(journal.node_ranks)
-    listed: tuple[str, ...] = ()
-    users: dict[Bus, set[int]] = defaultdict(set)
-    seats: dict[int, set[Bus]] = defaultdict(set)
-    host, host_row = "", -BESIDE
-    named, named_row = UNKNOWN, -BESIDE
+    found = _Told(journal)
     for s in sightings:
-        name, g = s.pattern.id, s.groups
-        if name == "fact.rank-pid":
-            pids[int(g.get("pid", g.get("pid2", "0")))] = int(g.get("rank", g.get("rank2", "0")))
-        elif name == "fact.rank-server":
-            node.setdefault(int(g["rank"]), g["host"])
-        elif name == "fact.node-address" and (own := _node(journal, s)):
-            address.setdefault(plain_address(g["ip"]), own)
-        elif name == "fact.rank-device" and s.rank >= 0:
-            users[nccl_bus(g["bus"])].add(s.rank)
-        elif name == "fact.rank-bus" and (at := pci_bus(g["pci"])):
-            seats[int(g.get("rank", s.rank))].add(at)
-        elif name == "elastic.table-host":
-            host, host_row = g["host"], s.row
-        elif name == "elastic.table-rank" and s.row - host_row < BESIDE:
-            node.setdefault(int(g["rank"]), host)
-        elif name == "ray.actor-died" and g.get("node_index") == "0":
-            named, named_row = int(g["local_rank"]), s.row
-        elif name == "ray.actor-address" and s.row - named_row < BESIDE:
-            node.setdefault(named, g["host"])
-        elif name in PLACES and "node" in g:
-            placed |= dict.fromkeys(spread(g.get("ranks", g.get("rank", ""))), g["node"])
-        elif name == "fact.node-list":
-            listed = listed or spell(g["hosts"])
-        elif name == "fact.rank-host":
-            told.setdefault(int(g["rank"]), set()).add(g["host"])
-        if "own" in g and (own := _node(journal, s)):
-            address.setdefault(plain_address(g["own"]), own)
-        hosts |= _hosts(s)
-    for rank, buses in seats.items():
+        found.take(s)
+    for rank, buses in found.seats.items():
         if rank >= 0 and len(buses) == 1:  # who lists several tells of the machine, not of its own
-            users[next(iter(buses))].add(rank)
-    _settle(node, told, hosts)
-    _seat(journal, node, placed)
-    return Homes(node, address, pids, next(iter(hosts)) if len(hosts) == 1 else None, listed, dict(users))
+            found.users[next(iter(buses))].add(rank)
+    _settle(found.node, found.told, found.hosts)
+    _seat(journal, found.node, found.placed)
+    sole = next(iter(found.hosts)) if len(found.hosts) == 1 else None
+    return Homes(found.node, found.address, found.pids, sole, found.listed, dict(found.users))
 
 
 def plain_address(text: str) -> str:

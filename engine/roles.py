@@ -104,9 +104,8 @@ def _table_ranks(journal: Journal, hits: Sequence[Hit]) -> dict[int, int]:
     for hit in hits:
         if hit.pattern.id == "elastic.table-rank":
             last, at, source = int(hit.groups["rank"]), hit.row, int(journal.source[hit.row])
-        elif last >= 0 and hit.row - at < TABLE_REACH and journal.source[hit.row] == source:
-            if hit.text.startswith("  "):
-                told[hit.row] = last
+        elif hit.text.startswith("  ") and hit.row - at < TABLE_REACH and journal.source[hit.row] == source:
+            told[hit.row] = last
     return told
 
 

@@ -66,10 +66,17 @@ OPENS = {
         "checking on the held-out set",
         "Validation: |          | 0/? [00:00<?, ?it/s]",
     ],
-    "teardown": ["rank 1 exits cleanly", "destroying process group", "[after training is done] datetime: x", "Optimization Done.", "fit finished"],
+    "teardown": [
+        "rank 1 exits cleanly",
+        "destroying process group",
+        "[after training is done] datetime: x",
+        "Optimization Done.",
+        "fit finished",
+    ],
 }
 SILENT = (
-    "step failed: bad shard", "loss scale reduced", "memory snapshot written to /tmp/mem.pickle", "heap snapshot_1 saved", 'File "/opt/torch/utils/checkpoint.py", line 3, in checkpoint',
+    "step failed: bad shard", "loss scale reduced", "memory snapshot written to mem.pickle", "heap snapshot_1 saved",
+    'File "/opt/torch/utils/checkpoint.py", line 3, in checkpoint',
     "Sending process 12 closing signal SIGTERM", "failed (exitcode: -9) local_rank: 3 (pid: 12) of binary: python",
 )  # fmt: skip
 
