@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import select
 import statistics
 import threading
 import time
@@ -89,7 +88,7 @@ class Bench:
         spent, began = cpu_seconds(terminal.pid), time.monotonic()
         terminal.send(keys)
         first = last = 0.0
-        while select.select([terminal.fd], [], [], QUIET_S)[0] and time.monotonic() - began < 5:
+        while terminal.has_drawn(QUIET_S) and time.monotonic() - began < 5:
             last = time.monotonic() - began
             first = first or last
             terminal.read(0.001)

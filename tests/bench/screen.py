@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import select
 import statistics
 import tempfile
 import threading
@@ -83,7 +82,7 @@ def key_to_paint(terminal: Terminal, key: str, most: float = 2.0) -> float:
     terminal.read(0.15)
     began = time.monotonic()
     terminal.send(key)
-    select.select([terminal.fd], [], [], most)
+    terminal.has_drawn(most)
     return time.monotonic() - began
 
 

@@ -40,8 +40,7 @@ class Terminal:
         """Take in what is drawn for a while; gives the bytes."""
         before, until = len(self.received), time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.fd], [], [], left)
-            if ready and not self._take():
+            if self.has_drawn(left) and not self._take():
                 break
         return len(self.received) - before
 
@@ -51,10 +50,15 @@ class Terminal:
         while not holds(self.text):
             if time.monotonic() - start > seconds:
                 raise AssertionError("not on screen:\n" + self.text)
-            ready, _, _ = select.select([self.fd], [], [], 0.05)
-            if ready and not self._take():
+            if self.has_drawn(0.05) and not self._take():
                 break
         return time.monotonic() - start
+
+    def has_drawn(self, seconds: float) -> bool:
+        """Wait until there is something to take in; `select` knows no descriptors above 1023, and tests open many."""
+        ready = select.poll()
+        ready.register(self.fd, select.POLLIN)
+        return bool(ready.poll(seconds * 1000))
 
     def _take(self) -> bool:
         try:
