@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MOST = 8192  # folders watched; the rest is polled, as everything is on network file systems
-STEP_MS = 40  # how often the watcher looks at its queue
+STEP_MS = 60  # how often the watcher looks at its queue
 GATHER_MS = 80  # events that come together are told together
 
 

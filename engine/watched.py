@@ -14,7 +14,7 @@ from l4tui.engine.sources import Source
 
 HOT_FOR = 10.0  # seconds after growth in which a source is looked at often
 HOT_EVERY = 0.2
-NAME_HOT, NAME_COLD = 1.0, 10.0  # seconds between two looks at where the path leads
+NAME_HOT, NAME_COLD = 1.0, 15.0  # seconds between two looks at where the path leads
 LEAVE_AFTER = 0.2  # a rotated file is left when it did not grow for this long …
 LEAVE_AT_LAST = 2.0  # … or at the latest
 MARK = 64  # bytes before the known end that are compared when a file has grown

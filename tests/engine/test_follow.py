@@ -94,7 +94,7 @@ def test_a_quiet_file_that_is_rotated_is_left_for_the_new_one(scene):
     scene.pass_time(60)
     scene.path.rename(scene.path.with_suffix(".log.1"))
     scene.path.write_bytes(b"new\n")
-    assert scene.pass_time(16) == [ChangeKind.ROTATED, ChangeKind.GROWN]
+    assert scene.pass_time(21) == [ChangeKind.ROTATED, ChangeKind.GROWN]
     assert scene.reader.text == b"one\nnew\n"
 
 
