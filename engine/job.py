@@ -99,8 +99,7 @@ class Job(Reading):
         total = sum(reader.size() for reader in files)
         if total < preview.FROM:
             return
-        tails = Reading(self.sources, replace(self.options, jobs=1, dask="", cache=None))
-        tails._kindred = self._kindred  # what is learnt of many files is learnt once
+        tails = Reading(self.sources, replace(self.options, jobs=1, dask="", cache=None), self._kindred)
         over = time.thread_time() + preview.SECONDS
         for part in (preview.head_of, preview.tail_of):  # one after the other: small ones of many files together
             with tails._together():

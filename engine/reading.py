@@ -46,8 +46,8 @@ Turn = tuple[Reader, int, bool]  # who reads, up to where, and whether the last 
 class Reading:
     """Maps text of sources and merges it into one store; one thread reads, any thread takes snapshots."""
 
-    def __init__(self, sources: Sequence[Source], options: Options) -> None:
-        """Take sources whose index is their place."""
+    def __init__(self, sources: Sequence[Source], options: Options, kindred: Kindred | None = None) -> None:
+        """Take sources whose index is their place, and what another reading has learnt of their dialects."""
         self.options = options
         self.sources = tuple(sources)  # by index
         self.readers = [Reader(source, Dialect()) for source in sources]
@@ -55,7 +55,7 @@ class Reading:
         self.remarks: list[str] = []  # what a person may want to know about the reading
         self.problems: dict[int, str] = {}  # sources that cannot be read on, in words
         self._dating = Dating()
-        self._kindred = Kindred(sources, options.formats)
+        self._kindred = kindred or Kindred(sources, options.formats)
         self._workers = Workers(options.jobs, options.dask, BEHIND if options.tail_first else 0)
         self._holds = False  # small blocks are held back
         self._lock = threading.RLock()

@@ -77,9 +77,10 @@ def _is_imitated(fmt: Format, some: Sequence[re.Match[bytes]], lines: Sequence[b
     is_torchs = all(m[0].startswith(b"[rank") and m[0][5:6].isdigit() for m in some)  # nobody numbers results so
     if len(distinct) > 1 and (0 not in distinct or fmt.layer == "writer" or (is_a_loop(ids) and not is_torchs)):
         crew = Crew(ids, [message_of(m.string[: m.start()]) + message_of(m.string[m.end() :]) for m in some])
-        behind = Crew(ids, [message_of(m.string[m.end() :]) for m in some])
-        if crew.common() < 2 and crew.in_step() < 3 and not behind.is_throng():
-            return True
+        if crew.common() < 2 and crew.in_step() < 3:
+            behind = Crew(ids, [message_of(m.string[m.end() :]) for m in some])
+            if not behind.is_throng():
+                return True
     aligned = distinct[-1] - distinct[0] + 1 == len(distinct) and distinct[0] % len(distinct) == 0
     are_pids = distinct[0] >= FAR and len(distinct) > 1 and len(ids) >= MOST * len(lines)
     return are_pids and not aligned and not world_told(lines)
